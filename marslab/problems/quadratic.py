@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from marslab.errors import UsageError
 from marslab.problems import _checks
-from marslab.problems.base import Point, Problem, inner, random_rotation
+from marslab.problems._rotated import Rotated
+from marslab.problems.base import Point, inner
 
 __all__ = ["Quadratic"]
 
 
 @dataclass(frozen=True)
-class Quadratic(Problem):
+class Quadratic(Rotated):
     """F(x) = 1/2 x' H x with H = Q diag(spectrum) Q', on all of R^d; x may be shaped as a matrix.
 
     L = max(spectrum), exact: |H (x - y)| <= lambda_max |x - y| with equality along its eigenvector.
@@ -41,15 +42,18 @@ class Quadratic(Problem):
     start_scale: float = 1.0
 
     certainty: ClassVar = {"L": "exact", "f_min": "exact"}
-    f_min = 0.0
+    f_min: ClassVar = 0.0
 
     def __post_init__(self):
         spectrum = _checks.weights("spectrum", self.spectrum)
         shape = _checks.sizes("shape", len(spectrum) if self.shape is None else self.shape)
-        if not isinstance(self.spectrum, Iterable):
+        if np.ndim(self.spectrum) == 0:
             spectrum = spectrum * math.prod(shape)
         if len(spectrum) != math.prod(shape):
-            raise UsageError(f"spectrum has {len(spectrum)} eigenvalues where shape {shape} takes {math.prod(shape)}")
+            raise UsageError(
+                f"spectrum has length {len(spectrum)} where shape {shape} takes {math.prod(shape)}: "
+                "give one eigenvalue a coordinate, or a single number"
+            )
         self._set(spectrum=spectrum, shape=shape, rotation_seed=_checks.seed("rotation_seed", self.rotation_seed))
         self._set(start_scale=_checks.finite("start_scale", self.start_scale))
 
@@ -69,30 +73,15 @@ class Quadratic(Problem):
         return torch.tensor(self.spectrum, dtype=torch.float64)
 
     @cached_property
-    def rotation(self) -> Tensor:
-        """Q, float64 (d, d); its columns are eigenvectors."""
-        size = len(self.spectrum)
-        eye = self.rotation_seed is None
-        return torch.eye(size, dtype=torch.float64) if eye else random_rotation(size, self.rotation_seed)
+    def diagonal(self) -> Tensor:
+        """The eigenvalues in the shape of x."""
+        return self.eigenvalues.reshape(self.shape)
 
     @cached_property
     def hessian(self) -> Tensor:
         """H, float64 (d, d), exactly symmetric."""
         product = (self.rotation * self.eigenvalues) @ self.rotation.T
         return (product + product.T) / 2
-
-    @cached_property
-    def diagonal(self) -> Tensor:
-        """The eigenvalues in the shape of x."""
-        return self.eigenvalues.reshape(self.shape)
-
-    def start(self) -> Point:
-        """Return start_scale times Q (1, ..., 1)'."""
-        return self.from_eigenbasis({"x": torch.full(self.shape, self.start_scale, dtype=torch.float64)})
-
-    def minimizer(self) -> Point:
-        """Return 0."""
-        return {"x": torch.zeros(self.shape, dtype=torch.float64)}
 
     def value(self, x: Point, rows: Tensor | None = None) -> Tensor:
         """Return 1/2 sum_i lambda_i (Q'x)_i^2 at every lane."""
@@ -105,23 +94,8 @@ class Quadratic(Problem):
         self._refuse_rows(rows)
         if self.rotation_seed is None:
             return {"x": self.cast("diagonal", x["x"]) * x["x"]}
-        return {"x": (self._flat(x["x"]) @ self.cast("hessian", x["x"])).reshape(x["x"].shape)}
-
-    def to_eigenbasis(self, g: Point) -> Point:
-        """Return Q' g, in the shape of g."""
-        if self.rotation_seed is None:
-            return g
-        return {"x": (self._flat(g["x"]) @ self.cast("rotation", g["x"])).reshape(g["x"].shape)}
-
-    def from_eigenbasis(self, g: Point) -> Point:
-        """Return Q g, in the shape of g."""
-        if self.rotation_seed is None:
-            return g
-        return {"x": (self._flat(g["x"]) @ self.cast("rotation", g["x"]).T).reshape(g["x"].shape)}
+        return self._times(self.cast("hessian", x["x"]), x)
 
     def data(self) -> Point:
         """Return the eigenvalues and Q."""
         return {"eigenvalues": self.eigenvalues, "rotation": self.rotation}
-
-    def _flat(self, x: Tensor) -> Tensor:
-        return x.flatten(-len(self.shape))
