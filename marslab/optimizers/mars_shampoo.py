@@ -1,0 +1,44 @@
+"""MARS-Shampoo: the orthogonalised average of the corrected gradient."""
+
+import math
+
+from marslab.optimizers.mars_adamw import corrected
+from marslab.pieces import clip, ema, orthogonalize
+from marslab.rule import rule
+
+
+@rule(
+    memory=("m",),
+    prev="either",
+    diagnostics=("corrected", "clip_scale"),
+    matrix=True,
+    clipped=corrected,
+    presets={"paper": {"clip_radius": math.inf, "orthogonalization": "polar"}},
+)
+def mars_shampoo(
+    x,
+    state,
+    g,
+    prev,
+    *,
+    lr=2e-2,
+    gamma=0.025,
+    beta1=0.95,
+    weight_decay=0.0,
+    clip_radius=1.0,
+    orthogonalization="newton_schulz",
+    axes=None,
+    norm=None,
+):
+    r"""MARS-Shampoo (arXiv 2411.10438, algorithm 4; the clip is the released code's, the algorithm box has none).
+
+    .. math:: m_t = \beta_1 m_{t-1} + (1-\beta_1)\tilde c_t,\quad U\Sigma V^\top = m_t,
+              \quad x_{t+1} = x_t - \eta_t(UV^\top + \lambda x_t)
+
+    ``orthogonalization``: "newton_schulz" (five steps, as released) or "polar" (exact). The event axes are (rows, rest).
+    """
+    c = corrected(g, prev, gamma=gamma, beta1=beta1)
+    clipped, scale = clip(c, clip_radius, axes, norm)
+    m = ema(state["m"], clipped, beta1)
+    step = orthogonalize(m, method=orthogonalization, axes=axes)
+    return x - lr * (step + weight_decay * x), dict(m=m, corrected=c, clip_scale=scale)

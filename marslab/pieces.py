@@ -1,0 +1,98 @@
+"""The parts that MARS-like optimizers are made of: one equation, one function.
+
+Every function is pure, broadcasts over any leading lanes, and takes hyper-parameters that are floats or tensors which
+already have the right shape. The arithmetic ones also accept sympy symbols, so that the same lines can be proved.
+"""
+
+import math
+
+import torch
+
+__all__ = ["adam_direction", "clip", "correct", "ema", "newton_schulz", "orthogonalize", "polar_factor"]
+
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+
+
+def correct(g, prev, *, gamma, beta):
+    r"""The scaled gradient correction of MARS.
+
+    .. math:: c_t = g_t + \gamma_t \frac{\beta_1}{1-\beta_1}\,(g_t - g'_t)
+
+    where g' is the gradient at the previous point, on the same sample (exact form) or on the last one (approximate
+    form): which of the two is the caller's choice. Source: arXiv 2411.10438, equation 3.2 and remark 3.3.
+    ``g`` and ``prev`` share any shape; ``beta`` lies in [0, 1).
+    """
+    return g + gamma * (beta / (1 - beta)) * (g - prev)
+
+
+def ema(m, c, beta):
+    r"""The exponential moving average :math:`m_t = \beta m_{t-1} + (1-\beta) c_t`, ``beta`` in [0, 1)."""
+    return beta * m + (1 - beta) * c
+
+
+def clip(c, radius, axes=None, norm=None):
+    r"""Scale ``c`` onto the ball of the given radius; returns the clipped tensor and the scale.
+
+    .. math:: \tilde c = c / \max(1, \|c\|_2 / r)
+
+    ``axes`` are the axes of one problem (None: all), ``norm`` is a norm taken elsewhere (over several tensors).
+    ``radius = inf`` returns ``c`` itself by a Python branch, so symbols and exact moments pass unchanged.
+    Source: arXiv 2411.10438, equation 3.3 (there r = 1).
+    """
+    if isinstance(radius, float) and math.isinf(radius):
+        return c, 1.0
+    if norm is None:
+        norm = torch.linalg.vector_norm(c, dim=axes, keepdim=axes is not None)
+    scale = (norm / radius).clamp(min=1).reciprocal()
+    return c * scale, scale
+
+
+def adam_direction(m, v, *, beta1_product, beta2_product, eps):
+    r"""Adam's direction :math:`\hat m / (\sqrt{\hat v} + \epsilon)` with bias-corrected moments.
+
+    :math:`\hat m_t = m_t / (1 - \prod_{i \le t}\beta_{1,i})`, and v alike: the running products stand in for
+    :math:`\beta^t`, since betas may follow a schedule. Source: arXiv 1412.6980, algorithm 1.
+    """
+    return m / (1 - beta1_product) / ((v / (1 - beta2_product)).sqrt() + eps)
+
+
+def newton_schulz(m, steps=5, eps=1e-7):
+    r"""Approximate polar factor of the last two axes by Newton-Schulz iterations, any leading lanes.
+
+    :math:`A = XX^\top,\; X \leftarrow aX + bAX + cA^2X` from :math:`X = M / (\|M\|_F + \epsilon)` with
+    (a, b, c) = (3.4445, -4.7750, 2.0315), transposed first if there are more rows than columns. The singular values end in
+    about [0.68, 1.13], not at 1. Source: the Muon optimizer, as used by the released MARS-Shampoo.
+    """
+    a, b, c = NEWTON_SCHULZ
+    x = m / (torch.linalg.vector_norm(m, dim=(-2, -1), keepdim=True) + eps)
+    tall = x.shape[-2] > x.shape[-1]
+    x = x.mT if tall else x
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.mT if tall else x
+
+
+def polar_factor(m):
+    r"""The exact polar factor :math:`UV^\top` of :math:`M = U\Sigma V^\top` (last two axes), zero on its null space.
+
+    Source: arXiv 2411.10438, algorithm 4. A lane that is not finite gives NaN instead of an error.
+    """
+    finite = torch.isfinite(m).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
+    u, s, vh = torch.linalg.svd(torch.where(finite, m, 0), full_matrices=False)
+    keep = s > s[..., :1] * max(m.shape[-2:]) * torch.finfo(m.dtype).eps
+    return torch.where(finite, (u * keep.unsqueeze(-2)) @ vh, torch.nan)
+
+
+def orthogonalize(m, *, method="newton_schulz", axes=None):
+    """Replace the singular values of ``m`` by ones: ``newton_schulz`` (five steps) or ``polar`` (exact).
+
+    ``axes`` name the event axes: the first is the rows, the others are flattened into columns and restored afterwards
+    (None: all axes). They may stand anywhere, since a compiled run keeps its lanes last.
+    """
+    axes = tuple(range(m.ndim)) if axes is None else tuple(a % m.ndim for a in axes)
+    last = tuple(range(m.ndim - len(axes), m.ndim))
+    moved = m.movedim(axes, last)
+    flat = moved.flatten(start_dim=last[1]) if len(axes) > 2 else moved
+    out = newton_schulz(flat) if method == "newton_schulz" else polar_factor(flat)
+    return out.reshape(moved.shape).movedim(last, axes)

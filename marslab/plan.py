@@ -1,0 +1,118 @@
+"""The plan of a run: everything is checked before anything is computed, and hyper-parameters are shaped for lanes."""
+
+import torch
+
+from marslab import optimizers
+from marslab.errors import UsageError, unknown
+from marslab.lanes import Lanes
+from marslab.record import event_axes
+from marslab.rule import Rule
+from marslab.streams import BLOCK, check_seeds
+
+__all__ = ["Clock", "Part", "Plan", "find_rule", "whole"]
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+
+
+def find_rule(rule: Rule | str) -> Rule:
+    """A rule by name, or the rule itself; an unknown name is refused with the closest one."""
+    if isinstance(rule, Rule):
+        return rule
+    if rule not in optimizers.RULES:
+        raise unknown("rule", rule, optimizers.RULES)
+    return optimizers.RULES[rule]
+
+
+class Plan:
+    """Everything a run needs, checked before anything is computed."""
+
+    def __init__(self, rule, problem, noise, steps, seeds, exact, first, scope, fallback, options, dtype, hyper):
+        self.rule, self.problem, self.noise = rule, problem, noise
+        self.steps = whole("steps", steps)
+        self.seeds = check_seeds(seeds)
+        self.mode = rule.mode(exact)
+        self.first = one_of("first", rule.first if first is None else first, ("equal", "zero"))
+        self.scope = one_of("clip_scope", scope, ("tensor", "global"))
+        self.dtype = DTYPES[one_of("dtype", dtype, DTYPES)]
+        if noise is not None:
+            for law in noise.parts:
+                law.check(problem)
+        self._lay_out_lanes(rule.check(hyper))
+        self.parts = {name: self._part(name, shape, fallback, options or {}) for name, shape in problem.shapes.items()}
+
+    def _lay_out_lanes(self, hyper):
+        levels = self.noise.level_values() if self.noise is not None else {}
+        self.given = {**hyper, **levels}
+        self.values = Lanes(self.given, steps=self.steps, dtype=self.dtype)
+        self.hyper_names, self.level_names = set(hyper), set(levels)
+        self.lanes = (*self.values.shape, len(self.seeds))
+
+    def _part(self, name, shape, fallback, options):
+        if not self.rule.matrix or len(shape) >= 2:
+            return Part(self.rule, None, event_axes(shape))
+        if fallback is None:
+            raise UsageError(
+                f"{self.rule.name} needs a matrix, but {name!r} of {self.problem.name} has shape {shape}; "
+                "name a fallback for such tensors, for example fallback='adamw'."
+            )
+        other = find_rule(fallback)
+        return Part(other, Lanes(other.check(options), steps=self.steps, dtype=self.dtype), event_axes(shape))
+
+    def start(self) -> dict:
+        """The problem's start in every lane."""
+        return {
+            name: value.to(self.dtype).expand(*self.lanes, *value.shape).clone() for name, value in self.problem.start().items()
+        }
+
+
+class Part:
+    """How one tensor of the variable is updated: its rule, its own hyper-parameters if it is a fallback, its axes."""
+
+    def __init__(self, rule, values, axes):
+        self.rule, self.values, self.axes = rule, values, axes
+
+
+def whole(name: str, value) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not float(value).is_integer() or value < 1:
+        raise UsageError(f"{name} = {value!r} must be a whole number of at least 1.")
+    return int(value)
+
+
+def one_of(name: str, value, known):
+    """One of the known words."""
+    if value not in known:
+        raise UsageError(f"{name} = {value!r} is unknown; choose {' or '.join(map(repr, known))}.")
+    return value
+
+
+class Clock:
+    """The hyper-parameters and noise levels of the current step, by number of event axes."""
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.tables = [plan.values, *(p.values for p in plan.parts.values() if p.values is not None)]
+
+    def tick(self, t: int) -> None:
+        """Move to step t; schedules are evaluated a block at a time."""
+        self.t, self.time, self._cache = t, torch.tensor(float(t), dtype=torch.float64), {}
+        if (t - 1) % BLOCK == 0:
+            for table in self.tables:
+                table.prepare(t, min(t + BLOCK - 1, self.plan.steps))
+
+    def all(self, event_ndim: int) -> dict:
+        """Every value of the run's own table at this step."""
+        if event_ndim not in self._cache:
+            self._cache[event_ndim] = self.plan.values.at(self.t, event_ndim)
+        return self._cache[event_ndim]
+
+    def levels(self, event_ndim: int) -> dict:
+        """The noise levels."""
+        return self.all(event_ndim)
+
+    def hyper(self, part: Part) -> dict:
+        """The hyper-parameters of one tensor's rule."""
+        event_ndim = len(part.axes)
+        if part.values is not None:
+            return part.values.at(self.t, event_ndim)
+        return {name: v for name, v in self.all(event_ndim).items() if name in self.plan.hyper_names}

@@ -1,0 +1,63 @@
+"""What a run writes down: norms on a log-spaced grid, exact running means, and when each lane diverged."""
+
+import math
+
+import numpy as np
+import torch
+
+__all__ = ["Recorder", "log_grid", "norm"]
+
+
+def log_grid(steps: int, count: int) -> list[int]:
+    """At most ``count`` different whole steps from 1 to ``steps``, log-spaced, both ends included."""
+    return sorted(set(np.rint(np.geomspace(1, steps, max(count, 2))).astype(int).tolist()) | {1, steps})
+
+
+def norm(problem, g: dict) -> torch.Tensor:
+    """Euclidean norm over the whole variable, one number a lane; shape (\\*lanes)."""
+    norms = [torch.linalg.vector_norm(g[name], dim=event_axes(shape)) for name, shape in problem.shapes.items()]
+    return norms[0] if len(norms) == 1 else torch.linalg.vector_norm(torch.stack(norms), dim=0)
+
+
+def event_axes(shape) -> tuple[int, ...]:
+    """The trailing axes that one problem's tensor of this event shape takes."""
+    return tuple(range(-len(shape), 0))
+
+
+class Recorder:
+    """Collects metrics at the steps of ``grid``; from its divergence on a lane records +inf, never NaN.
+
+    A lane has diverged at the first step whose gradient is not finite.
+    """
+
+    def __init__(self, grid: list[int], lanes: tuple[int, ...], dtype: torch.dtype):
+        self.grid, self.rows, self.steps = grid, {}, []
+        self.wanted = set(grid)
+        self.alive = torch.ones(lanes, dtype=torch.bool)
+        self.lived = torch.zeros(lanes, dtype=torch.int64)
+        self.sum, self.sum_of_squares = torch.zeros(lanes, dtype=dtype), torch.zeros(lanes, dtype=dtype)
+        self.count = 0
+
+    def watch(self, size: torch.Tensor, running: bool) -> None:
+        """Take note of this step's gradient norm: divergence, and the running means where it is the true one."""
+        self.alive &= torch.isfinite(size)
+        self.lived += self.alive
+        self.count += 1
+        if running:
+            self.sum += size
+            self.sum_of_squares += size * size
+
+    def write(self, t: int, evaluations: int, metrics: dict, running: bool) -> None:
+        """Record the metrics of step t, a dict of tensors that broadcast to the lanes."""
+        if running:
+            metrics = metrics | {"grad_norm_mean": self.sum / t, "grad_norm_squared_mean": self.sum_of_squares / t}
+        for name, value in metrics.items():
+            value = torch.as_tensor(value, dtype=self.sum.dtype).expand(self.alive.shape)
+            good = self.alive & torch.isfinite(value)
+            self.rows.setdefault(name, []).append(torch.where(good, value, math.inf).numpy())
+        self.steps.append((t, evaluations))
+
+    def diverged_at(self) -> np.ndarray:
+        """The first step whose gradient was not finite, +inf where there was none."""
+        lived = self.lived.numpy().astype(np.float64)
+        return np.where(lived < self.count, lived + 1, math.inf)
