@@ -43,7 +43,7 @@ setup:  ## make .venv from the pins (the others do so by themselves)
 clean:  ## remove .venv, caches and drawn figures; computed results stay
 	@rm -rf .venv .bench-venv build marslab.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find . -name .git -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
-	@find figures -type f \( -name '*.png' -o -name '*.pdf' -o -name '*.svg' -o -name '*.html' \) ! -name idea.png -exec rm -f {} +
+	@test ! -d figures || find figures -type f \( -name '*.png' -o -name '*.pdf' -o -name '*.svg' -o -name '*.html' \) ! -name idea.png -exec rm -f {} +
 	@echo "Results in .marslab are kept: make clean-results removes them."
 
 clean-results:  ## remove the computed results in .marslab (a store named by MARSLAB_STORE is left alone)

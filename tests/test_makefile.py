@@ -238,12 +238,14 @@ def test_an_unwritable_checkout_gets_one_sentence(checkout):
 
 
 def test_clean_keeps_results_and_what_git_tracks(ready):
+    ready.make("clean")  # nothing to remove, not even a folder of figures
     kept = [".marslab/result.nc", "figures/idea.png", "figures/rates.py", "experiments/published/rates.nc"]
     gone = ["figures/rates.png", "figures/index.html", "marslab/__pycache__/a.pyc", ".ruff_cache/a", ".bench-venv/a"]
     for name in kept + gone:
         (ready.root / name).parent.mkdir(parents=True, exist_ok=True)
         (ready.root / name).touch()
     assert "clean-results" in ready.make("clean")
+    assert not (ready.root / ".venv").exists()
     left = {path.relative_to(ready.root).as_posix() for path in ready.root.rglob("*") if path.is_file()}
     assert left == {*kept, "Makefile", "pyproject.toml", "constraints.txt", "tools/setup.sh"}
     ready.make("clean-results")
