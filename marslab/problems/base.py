@@ -30,6 +30,8 @@ class Problem:
         shapes: event shape of each named tensor, in order.
         examples: number of rows n of a finite sum F = 1/n sum_i f_i, else None.
         L: smallest known constant with |grad F(x) - grad F(y)| <= L |x - y| for all x, y; None when there is none.
+        L_max: smallest known constant with |grad f_i(x) - grad f_i(y)| <= L_max |x - y| for every row i; None when
+            there is none, or when the problem is no finite sum.
         L_mean_squared: smallest known constant with E|grad f_i(x) - grad f_i(y)|^2 <= L_mean_squared^2 |x - y|^2,
             i uniform; None when there is none, or when the problem is no finite sum.
         f_min: infimum of F, or None.
@@ -43,6 +45,7 @@ class Problem:
     shapes: Mapping[str, tuple[int, ...]]
     examples: int | None = None
     L: float | None = None
+    L_max: float | None = None
     L_mean_squared: float | None = None
     f_min: float | None = None
     sigma: float | None = None
@@ -80,6 +83,10 @@ class Problem:
         """Return the gradient of `value` in closed form, shaped like x (lanes broadcast with row_lanes)."""
         raise NotImplementedError
 
+    def value_and_gradient(self, x: Point, rows: Tensor | None = None) -> tuple[Tensor, Point]:
+        """Return (value, gradient); finite sums share one forward pass."""
+        return self.value(x, rows), self.gradient(x, rows)
+
     def minimizer(self) -> Point | None:
         """Return a point where F = f_min, or None when none is known."""
         return None
@@ -92,19 +99,19 @@ class Problem:
         """Undo `to_eigenbasis`."""
         return g
 
-    def data(self) -> Point:
+    def tensors(self) -> Point:
         """Return the tensors that define the problem besides its start, for `digest`."""
         return {}
 
     def constants(self) -> dict[str, tuple[float | None, str]]:
         """Return {name: (value, 'exact' | 'bound' | 'measured' | 'unknown')}."""
-        values = {name: getattr(self, name) for name in ("L", "L_mean_squared", "f_min", "sigma")}
+        values = {name: getattr(self, name) for name in ("L", "L_max", "L_mean_squared", "f_min", "sigma")}
         return {n: (v, "unknown" if v is None else self.certainty[n]) for n, v in values.items()}
 
     def digest(self) -> str:
         """Return the sha256 of start and data, equal wherever the same problem was built."""
         summary = hashlib.sha256(repr(self).encode())
-        for name, tensor in [*self.start().items(), *self.data().items()]:
+        for name, tensor in [*self.start().items(), *self.tensors().items()]:
             summary.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
             summary.update(tensor.contiguous().numpy().tobytes())
         return summary.hexdigest()
@@ -124,8 +131,7 @@ class Problem:
         """
         self._need_rows()
         _checks.whole("batch", batch, 1)
-        lanes, mean = self.lanes(x), self.gradient(x)
-        total = torch.zeros(lanes, dtype=next(iter(x.values())).dtype)
+        lanes, mean, total = self.lanes(x), self.gradient(x), 0
         for rows in torch.arange(self.examples).split(_checks.whole("chunk", chunk, 1)):
             each = self.gradient(x, rows.reshape(-1, *(1,) * len(lanes), 1))
             gap = {name: each[name] - mean[name] for name in each}

@@ -84,6 +84,6 @@ class Bowl(Rotated):
         slope = 2 * u / (1 + u * u).square()
         return self.from_eigenbasis({"x": self.cast("weights", u) * slope})
 
-    def data(self) -> Point:
+    def tensors(self) -> Point:
         """Return the heights and Q."""
         return {"heights": self.weights, "rotation": self.rotation}

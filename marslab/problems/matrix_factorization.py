@@ -96,7 +96,7 @@ class MatrixFactorization(Problem):
         residual = self._residual(x)
         return {"U": residual @ x["V"], "V": residual.mT @ x["U"]}
 
-    def data(self) -> Point:
+    def tensors(self) -> Point:
         """Return M."""
         return {"target": self.target}
 

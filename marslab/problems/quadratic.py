@@ -96,6 +96,6 @@ class Quadratic(Rotated):
             return {"x": self.cast("diagonal", x["x"]) * x["x"]}
         return self._times(self.cast("hessian", x["x"]), x)
 
-    def data(self) -> Point:
+    def tensors(self) -> Point:
         """Return the eigenvalues and Q."""
         return {"eigenvalues": self.eigenvalues, "rotation": self.rotation}
