@@ -25,10 +25,10 @@ from marslab.errors import StoreError, UsageError
 from marslab.fingerprint import fingerprint
 from marslab.paths import store
 from marslab.results import files
+from marslab.results.committed import provenance_of, publish, published
 from marslab.results.container import SCHEMA, Damaged, Data, check_labels, decode, encode, seal
 from marslab.results.files import ResultWarning
-from marslab.results.provenance import PROVENANCE, provenance, torch_version
-from marslab.results.published import provenance_of, publish, published
+from marslab.results.origin import PROVENANCE, provenance, torch_version
 
 __all__ = [
     "Entry",

@@ -10,7 +10,7 @@ from marslab.errors import StoreError, UsageError
 from marslab.fingerprint import changed
 from marslab.results.container import Damaged, Data, check_labels, decode, encode, seal
 from marslab.results.files import read, write
-from marslab.results.provenance import PROVENANCE, torch_version
+from marslab.results.origin import PROVENANCE, torch_version
 
 __all__ = ["provenance_of", "publish", "published"]
 
