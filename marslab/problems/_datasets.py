@@ -26,16 +26,20 @@ def check(name: object) -> str:
     return name
 
 
-@cache
 def load(name: str) -> tuple[Tensor, Tensor]:
     """Return (features, classes) of a data set: float64 (n, p) and int64 (n,).
 
     Each column has mean 0 and standard deviation 1 over the n rows; constant columns carry nothing and are dropped
     (3 of the 64 pixels of digits). breast_cancer: n = 569, p = 30, 2 classes; digits: n = 1797, p = 61, 10 classes.
     """
+    features, classes = _arrays(check(name))
+    return torch.from_numpy(features), torch.from_numpy(classes)
+
+
+@cache
+def _arrays(name: str) -> tuple[np.ndarray, np.ndarray]:
     from sklearn import datasets  # half a second, which problems without data need not pay
 
-    features, classes = getattr(datasets, f"load_{check(name)}")(return_X_y=True)
+    features, classes = getattr(datasets, f"load_{name}")(return_X_y=True)
     features = features[:, np.ptp(features, axis=0) > 0].astype(np.float64)
-    features = (features - features.mean(0)) / features.std(0)
-    return torch.from_numpy(features), torch.from_numpy(classes.astype(np.int64))
+    return (features - features.mean(0)) / features.std(0), classes.astype(np.int64)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import torch
 from torch import Tensor
 
+from marslab.problems._cached import cached_tensor
 from marslab.problems.base import Point, Problem, random_rotation
 
 __all__ = ["Rotated"]
@@ -18,7 +17,7 @@ class Rotated(Problem):
     rotation_seed: int | None
     start_scale: float
 
-    @cached_property
+    @cached_tensor
     def rotation(self) -> Tensor:
         """Q, float64 (d, d); its columns are the eigenvectors of the Hessian."""
         eye = self.rotation_seed is None

@@ -49,14 +49,14 @@ class Fold:
         """Return `tensor` (*lanes, *event) as (own, shared, *event); `event` is the number of event axes."""
         tail = tensor.shape[tensor.ndim - event :]
         ahead = range(len(self.lanes), len(self.lanes) + event)
-        whole = tensor.expand(*self.lanes, *tail).permute(*self.order, *ahead)
-        return whole.reshape(math.prod(self.sorted[: self.own]), math.prod(self.sorted[self.own :]), *tail)
+        whole = tensor.expand((*self.lanes, *tail)).permute((*self.order, *ahead))
+        return whole.reshape((math.prod(self.sorted[: self.own]), math.prod(self.sorted[self.own :]), *tail))
 
     def unfold(self, tensor: Tensor) -> Tensor:
         """Undo `fold`: (own, shared, *event) becomes (*lanes, *event), contiguous."""
-        split = tensor.reshape(*self.sorted, *tensor.shape[2:])
+        split = tensor.reshape((*self.sorted, *tensor.shape[2:]))
         back = sorted(range(len(self.order)), key=self.order.__getitem__)
-        return split.permute(*back, *range(len(self.order), split.ndim)).contiguous()
+        return split.permute((*back, *range(len(self.order), split.ndim))).contiguous()
 
 
 class FiniteSum(Problem):

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from marslab.errors import UsageError
 from marslab.problems import _checks
+from marslab.problems._cached import keepable
 
 __all__ = ["Point", "Problem", "inner", "random_rotation"]
 
@@ -156,9 +157,12 @@ class Problem:
 
     def _casts(self, key: tuple, tensor: Tensor) -> Tensor:
         known = self.__dict__.setdefault("_cast_tensors", {})
-        if key not in known:
-            known[key] = tensor.to(dtype=key[1], device=key[2])
-        return known[key]
+        if key in known:
+            return known[key]
+        made = tensor.to(dtype=key[1], device=key[2])
+        if keepable(made):
+            known[key] = made
+        return made
 
     def _set(self, **values: object) -> None:
         """Write normalised fields of a frozen dataclass, from `__post_init__` only."""

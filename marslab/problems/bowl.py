@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from marslab.errors import UsageError
 from marslab.problems import _checks
+from marslab.problems._cached import cached_tensor
 from marslab.problems._rotated import Rotated
 from marslab.problems.base import Point, inner
 
@@ -65,7 +65,7 @@ class Bowl(Rotated):
         """Twice the largest height."""
         return 2 * max(self.heights)
 
-    @cached_property
+    @cached_tensor
     def weights(self) -> Tensor:
         """The heights as a float64 tensor."""
         return torch.tensor(self.heights, dtype=torch.float64)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from marslab.errors import UsageError
 from marslab.problems import _checks
+from marslab.problems._cached import cached_tensor
 from marslab.problems.base import Point, Problem
 
 __all__ = ["MatrixFactorization"]
@@ -61,7 +62,7 @@ class MatrixFactorization(Problem):
         """The two factors U and V."""
         return {"U": (self.rows, self.rank), "V": (self.columns, self.rank)}
 
-    @cached_property
+    @cached_tensor
     def target(self) -> Tensor:
         """M, float64 (rows, columns)."""
         left, right = self._normals(0, self.target_rank)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from marslab.errors import UsageError
 from marslab.problems import _checks
+from marslab.problems._cached import cached_tensor
 from marslab.problems._rotated import Rotated
 from marslab.problems.base import Point, inner
 
@@ -67,17 +67,17 @@ class Quadratic(Rotated):
         """Largest eigenvalue."""
         return max(self.spectrum)
 
-    @cached_property
+    @cached_tensor
     def eigenvalues(self) -> Tensor:
         """The spectrum as a flat float64 tensor."""
         return torch.tensor(self.spectrum, dtype=torch.float64)
 
-    @cached_property
+    @cached_tensor
     def diagonal(self) -> Tensor:
         """The eigenvalues in the shape of x."""
         return self.eigenvalues.reshape(self.shape)
 
-    @cached_property
+    @cached_tensor
     def hessian(self) -> Tensor:
         """H, float64 (d, d), exactly symmetric."""
         product = (self.rotation * self.eigenvalues) @ self.rotation.T

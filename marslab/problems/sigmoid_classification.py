@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from marslab.problems import _datasets
+from marslab.problems._cached import cached_tensor
 from marslab.problems._rows import FiniteSum
 from marslab.problems.base import Point
 
@@ -47,7 +48,7 @@ class SigmoidClassification(FiniteSum):
     def __post_init__(self):
         _datasets.check(self.data)
 
-    @cached_property
+    @cached_tensor
     def signed(self) -> Tensor:
         """y_i a_i, float64 (n, d): the loss depends on nothing else."""
         features, classes = _datasets.load(self.data)

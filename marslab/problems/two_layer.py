@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from marslab.problems import _checks, _datasets
+from marslab.problems._cached import cached_tensor
 from marslab.problems._rows import FiniteSum
 from marslab.problems.base import Point
 
@@ -41,12 +42,12 @@ class TwoLayer(FiniteSum):
         _datasets.check(self.data)
         self._set(hidden=_checks.whole("hidden", self.hidden, 1), seed=_checks.whole("seed", self.seed, 0))
 
-    @property
+    @cached_tensor
     def features(self) -> Tensor:
         """Standardised features, float64 (n, p)."""
         return _datasets.load(self.data)[0]
 
-    @cached_property
+    @cached_tensor
     def targets(self) -> Tensor:
         """One-hot classes, float64 (n, classes)."""
         return torch.nn.functional.one_hot(_datasets.load(self.data)[1]).to(torch.float64)
