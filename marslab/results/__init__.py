@@ -31,12 +31,14 @@ from marslab.results.files import ResultWarning
 from marslab.results.origin import PROVENANCE, provenance, torch_version
 
 __all__ = [
+    "Damaged",
     "Entry",
     "Identity",
     "ResultWarning",
     "StoreError",
     "check_writable",
     "compute",
+    "encode",
     "find",
     "identify",
     "key",
@@ -46,6 +48,7 @@ __all__ = [
     "published",
     "remove",
     "save",
+    "seal",
 ]
 
 FILE = re.compile(r"(?P<name>\w[\w.-]*)-(?P<key>[0-9a-f]{16})\.nc", re.ASCII)
@@ -117,7 +120,7 @@ def find(key: str) -> Data | None:
         except FileNotFoundError:
             continue
         except Damaged as problem:
-            files.set_aside(path, str(problem))
+            files.set_aside(path, str(problem), lambda moved: _open(moved, key))
     return None
 
 
@@ -151,8 +154,8 @@ def save(key: str, data: Data, *, name: str, identity: Identity | None = None, d
     payload = encode(_without_provenance(data), attributes)
     check_writable()
     files.sweep(path.parent)
-    if path.is_dir() or path.is_symlink():
-        files.set_aside(path, "it is not a regular file")
+    if path.is_dir() and not path.is_symlink():
+        files.set_aside(path, "it is a folder", lambda moved: _open(moved, key))
     files.write(path, seal(payload))
     return decode(payload)[1]
 
@@ -207,10 +210,10 @@ def _paths(key: str) -> list[Path]:
     return [path for name, path in _files().items() if FILE.fullmatch(name)["key"] == short]
 
 
-def _open(path: Path, key: str = "") -> tuple[dict, Data]:
-    """Read, verify and decode a stored file, whose key must begin with `key` and fit the file's name."""
+def _open(path: Path, key: str) -> tuple[dict, Data]:
+    """Read, verify and decode a stored file, whose key must begin with `key`."""
     attributes, data = decode(files.read(path))
-    if not attributes["key"].startswith(key) or attributes["key"][:16] != FILE.fullmatch(path.name)["key"]:
+    if not attributes["key"].startswith(key):
         raise Damaged("it belongs to another key")
     return attributes, data
 
@@ -219,7 +222,7 @@ def _entry(path: Path) -> Entry:
     match = FILE.fullmatch(path.name)
     size = path.lstat().st_size
     try:
-        attributes = _open(path)[0]
+        attributes = _open(path, match["key"])[0]
     except (Damaged, FileNotFoundError) as problem:
         return Entry(match["name"], match["key"], path, size, problem=str(problem))
     return Entry(match["name"], attributes["key"], path, size, attributes.get("created", ""), attributes.get("duration"))

@@ -15,6 +15,7 @@ import secrets
 import shutil
 import stat
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from marslab.errors import StoreError
@@ -161,8 +162,12 @@ def _read_regular(file) -> bytes:
     return file.read()
 
 
-def set_aside(path: Path, reason: str) -> None:
-    """Rename what stands under `path` to `path`.corrupt (numbered when taken) and warn with the reason, one line."""
+def set_aside(path: Path, reason: str, judge: Callable[[Path], object]) -> None:
+    """Rename what stands under `path` to `path`.corrupt (numbered when taken) and warn with the reason, one line.
+
+    judge: reads the renamed file and raises Damaged if it is no intact result. If it is one, another process has
+        replaced the damaged file in the meantime, and it goes back.
+    """
     target = path.with_name(path.name + ".corrupt")
     number = 1
     while os.path.lexists(target):
@@ -175,15 +180,14 @@ def set_aside(path: Path, reason: str) -> None:
     except OSError as problem:
         warnings.warn(f"{path} is ignored: {reason}; it stays ({_reason(problem)})", ResultWarning, stacklevel=4)
         return
-    if _put_back_if_whole(target, path):
+    if _put_back_if_intact(target, path, judge):
         return
     warnings.warn(f"{path} is set aside as {target.name} and made anew: {reason}", ResultWarning, stacklevel=4)
 
 
-def _put_back_if_whole(target: Path, path: Path) -> bool:
-    """Another process may have replaced the damaged file between reading and renaming: then the whole one goes back."""
+def _put_back_if_intact(target: Path, path: Path, judge: Callable[[Path], object]) -> bool:
     try:
-        read(target)
+        judge(target)
     except (Damaged, OSError):
         return False
     os.replace(target, path)
