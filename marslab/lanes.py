@@ -2,15 +2,18 @@
 
 A list may hold schedules too; its axis is then labelled by their text. Everything that is not a number (an option such as
 "polar") is passed on as it is and cannot be an axis.
+
+Constants stay Python floats, whose arithmetic is float64, while an axis is a tensor of the run's dtype: in float64 a lane
+equals the run of its value alone bit for bit, in float32 to rounding.
 """
 
 from collections.abc import Mapping
-from numbers import Real
 
 import numpy as np
 import torch
 
 from marslab.errors import UsageError
+from marslab.kinds import is_axis, is_number
 from marslab.rule import check_range
 
 __all__ = ["Lanes"]
@@ -21,21 +24,23 @@ CHUNK = 1 << 18
 def evaluate(schedule, first: int, last: int) -> torch.Tensor:
     """A schedule at the steps first..last (both included) as float64, shape (last - first + 1,)."""
     t = torch.arange(first, last + 1, dtype=torch.float64)
-    value = torch.as_tensor(schedule(t), dtype=torch.float64)
-    return value.expand(t.shape) if value.ndim == 0 else value
-
-
-def is_axis(value) -> bool:
-    """A list, a tuple or an array with at least one axis."""
-    return isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0
+    try:
+        value = torch.as_tensor(schedule(t), dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"the schedule {schedule} fails on a tensor of steps ({reason}); use torch functions of t.") from None
+    if value.shape not in ((), t.shape):
+        shape = tuple(value.shape)
+        raise UsageError(f"the schedule {schedule} gives shape {shape} for {len(t)} steps; return one number a step.")
+    return value.expand(t.shape)
 
 
 def check_entries(name: str, entries: list) -> None:
     """Refuse an empty axis and entries that are neither numbers nor schedules."""
     if not entries:
-        raise UsageError(f"{name}=[] is an empty axis; give at least one value.")
+        raise UsageError(f"{name} = [] is an empty axis; give at least one value.")
     for entry in entries:
-        if isinstance(entry, bool) or not (callable(entry) or isinstance(entry, Real)):
+        if not (callable(entry) or is_number(entry)):
             raise UsageError(f"{name} holds {entry!r}, which cannot be an axis; run once for each value instead.")
 
 
@@ -67,17 +72,17 @@ class Lanes:
             self.scheduled[name] = entries
             self._check_schedules(name, entries)
         elif name in self.axes:
-            self.constant[name] = self._along(name, torch.tensor(entries, dtype=torch.float64))
-            check_range(name, self.constant[name])
+            self.constant[name] = self._along(name, torch.tensor([float(e) for e in entries], dtype=torch.float64))
+            check_range(name, self.constant[name], self.dtype)
         else:
             self.constant[name] = value.item() if hasattr(value, "item") else value
-            if isinstance(self.constant[name], Real) and not isinstance(self.constant[name], bool):
-                check_range(name, torch.tensor(float(self.constant[name]), dtype=torch.float64))
+            if is_number(value):
+                check_range(name, torch.tensor(float(value), dtype=torch.float64))
 
     def _check_schedules(self, name, entries):
         for first in range(1, self.steps + 1, CHUNK):
             last = min(first + CHUNK - 1, self.steps)
-            check_range(name, self._table(entries, first, last))
+            check_range(name, self._table(entries, first, last), self.dtype if name in self.axes else torch.float64)
 
     def _table(self, entries, first, last) -> torch.Tensor:
         rows = [evaluate(e if callable(e) else (lambda t, e=e: float(e)), first, last) for e in entries]

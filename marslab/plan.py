@@ -4,12 +4,15 @@ import torch
 
 from marslab import optimizers
 from marslab.errors import UsageError, unknown
+from marslab.kinds import one_of, whole
 from marslab.lanes import Lanes
+from marslab.noise.base import Noise
+from marslab.problems.base import Problem
 from marslab.record import event_axes
 from marslab.rule import Rule
 from marslab.streams import BLOCK, check_seeds
 
-__all__ = ["Clock", "Part", "Plan", "find_rule", "whole"]
+__all__ = ["Clock", "Part", "Plan", "find_rule"]
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
@@ -18,7 +21,7 @@ def find_rule(rule: Rule | str) -> Rule:
     """A rule by name, or the rule itself; an unknown name is refused with the closest one."""
     if isinstance(rule, Rule):
         return rule
-    if rule not in optimizers.RULES:
+    if not isinstance(rule, str) or rule not in optimizers.RULES:
         raise unknown("rule", rule, optimizers.RULES)
     return optimizers.RULES[rule]
 
@@ -27,7 +30,11 @@ class Plan:
     """Everything a run needs, checked before anything is computed."""
 
     def __init__(self, rule, problem, noise, steps, seeds, exact, first, scope, fallback, options, dtype, hyper):
+        check_instance("problem", problem, Problem, "problems.quadratic([1.0, 0.1])")
+        if noise is not None:
+            check_instance("noise", noise, Noise, "noise.additive(sigma=0.1)")
         self.rule, self.problem, self.noise = rule, problem, noise
+        self.fallback, self.options = fallback, dict(options or {})
         self.steps = whole("steps", steps)
         self.seeds = check_seeds(seeds)
         self.mode = rule.mode(exact)
@@ -38,25 +45,37 @@ class Plan:
             for law in noise.parts:
                 law.check(problem)
         self._lay_out_lanes(rule.check(hyper))
-        self.parts = {name: self._part(name, shape, fallback, options or {}) for name, shape in problem.shapes.items()}
+        self.parts = {name: self._part(name, shape) for name, shape in problem.shapes.items()}
 
     def _lay_out_lanes(self, hyper):
         levels = self.noise.level_values() if self.noise is not None else {}
+        for name in hyper.keys() & levels.keys():
+            raise UsageError(f"{name!r} is a hyper-parameter of {self.rule.name} and a level of the noise; rename the former.")
         self.given = {**hyper, **levels}
         self.values = Lanes(self.given, steps=self.steps, dtype=self.dtype)
         self.hyper_names, self.level_names = set(hyper), set(levels)
         self.lanes = (*self.values.shape, len(self.seeds))
 
-    def _part(self, name, shape, fallback, options):
+    def _part(self, name, shape):
         if not self.rule.matrix or len(shape) >= 2:
             return Part(self.rule, None, event_axes(shape))
-        if fallback is None:
+        if self.fallback is None:
             raise UsageError(
                 f"{self.rule.name} needs a matrix, but {name!r} of {self.problem.name} has shape {shape}; "
                 "name a fallback for such tensors, for example fallback='adamw'."
             )
-        other = find_rule(fallback)
-        return Part(other, Lanes(other.check(options), steps=self.steps, dtype=self.dtype), event_axes(shape))
+        return Part(*self._other(find_rule(self.fallback)), event_axes(shape))
+
+    def _other(self, other):
+        """The fallback and its hyper-parameters; refused where it cannot stand beside the main rule."""
+        if other.matrix:
+            raise UsageError(f"fallback = {other.name!r} needs a matrix itself; choose an elementwise rule such as 'adamw'.")
+        if other.modes and self.mode not in other.modes:
+            raise UsageError(f"fallback = {other.name!r} has no {self.mode} form, in which {self.rule.name} runs; try 'adamw'.")
+        values = Lanes(other.check(self.options), steps=self.steps, dtype=self.dtype)
+        for name, entries in values.axes.items():
+            raise UsageError(f"fallback_options: {name} = {entries!r} is an axis, which only the main rule may have; give one.")
+        return other, values
 
     def start(self) -> dict:
         """The problem's start in every lane."""
@@ -72,18 +91,10 @@ class Part:
         self.rule, self.values, self.axes = rule, values, axes
 
 
-def whole(name: str, value) -> int:
-    """A whole number of at least 1."""
-    if isinstance(value, bool) or not float(value).is_integer() or value < 1:
-        raise UsageError(f"{name} = {value!r} must be a whole number of at least 1.")
-    return int(value)
-
-
-def one_of(name: str, value, known):
-    """One of the known words."""
-    if value not in known:
-        raise UsageError(f"{name} = {value!r} is unknown; choose {' or '.join(map(repr, known))}.")
-    return value
+def check_instance(name: str, value, kind: type, example: str) -> None:
+    """Refuse what is no instance of a class of this library (its class alone, a name, a number)."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} = {value!r} is no {name} made ready; give one such as marslab.{example}.")
 
 
 class Clock:

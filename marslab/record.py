@@ -15,8 +15,13 @@ def log_grid(steps: int, count: int) -> list[int]:
 
 def norm(problem, g: dict) -> torch.Tensor:
     """Euclidean norm over the whole variable, one number a lane; shape (\\*lanes)."""
-    norms = [torch.linalg.vector_norm(g[name], dim=event_axes(shape)) for name, shape in problem.shapes.items()]
+    norms = [event_norm(g[name], event_axes(shape)) for name, shape in problem.shapes.items()]
     return norms[0] if len(norms) == 1 else torch.linalg.vector_norm(torch.stack(norms), dim=0)
+
+
+def event_norm(g: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """Euclidean norm over the event axes; a scalar's is its size (torch reads no axes as all)."""
+    return torch.linalg.vector_norm(g, dim=axes) if axes else g.abs()
 
 
 def event_axes(shape) -> tuple[int, ...]:

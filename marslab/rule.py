@@ -10,12 +10,16 @@ The same object serves the simulator, the exact moments, the symbolic proofs and
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
 
 import torch
 
 from marslab.errors import UsageError, closest
+from marslab.kinds import is_axis, is_number, one_of
 
 __all__ = ["RANGES", "Rule", "check_range", "rule"]
 
@@ -54,6 +58,7 @@ class Rule:
     estimator    ``(state, g) -> `` the rule's estimate of the true gradient (default: state["m"], else g)
     clipped      ``(g, prev, **hyper) -> `` the tensor whose norm a global clip needs, where the rule clips
     presets      named sets of hyper-parameters with their source ("paper", "released")
+    options      the words that a hyper-parameter with a word for its default may take
     """
 
     name: str
@@ -68,6 +73,7 @@ class Rule:
     estimator: Callable | None = None
     clipped: Callable | None = None
     presets: Mapping[str, Mapping] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hyper: Mapping[str, object] = field(init=False)
     accepts: frozenset = field(init=False)
 
@@ -79,6 +85,8 @@ class Rule:
             raise UsageError(f"rule {self.name}: give the hyper-parameter {missing[0]!r} a default value.")
         if self.prev not in MODES:
             raise UsageError(f"rule {self.name}: prev={self.prev!r} is unknown; use one of {', '.join(MODES)}.")
+        if ("prev" in parameters) == (self.prev == "none"):
+            raise UsageError(f"rule {self.name}: prev={self.prev!r} and the parameters disagree; declare it where it is taken.")
         object.__setattr__(self, "hyper", hyper)
         object.__setattr__(self, "accepts", frozenset(parameters))
 
@@ -114,6 +122,8 @@ class Rule:
         """Resolve ``exact`` (None: the declared mode; "either" means approximate), refusing a mode not declared."""
         if exact is None:
             return self.modes[0] if self.modes else "single"
+        if exact not in (True, False):
+            raise UsageError(f"exact = {exact!r} must be True, False or None (the rule's declared form).")
         wanted = "exact" if exact else "approximate"
         if wanted in self.modes:
             return wanted
@@ -123,11 +133,22 @@ class Rule:
         raise UsageError(f"{self.name} has only the {self.modes[0]} form{why}; leave exact out.")
 
     def check(self, hyper: Mapping) -> dict:
-        """All hyper-parameters with defaults filled in; an unknown name is refused with the closest known one."""
-        for name in hyper:
+        """All hyper-parameters with defaults filled in; refused: an unknown name (with the closest), a value of no use."""
+        for name, value in hyper.items():
             if name not in self.hyper:
                 raise UsageError(f"{self.name} has no hyper-parameter {name!r}: {closest(name, self.hyper)}")
+            if name in self.options:
+                one_of(name, value, self.options[name])
+            else:
+                check_kind(name, value, self.hyper[name])
         return {**self.hyper, **hyper}
+
+    def __reduce__(self):
+        # a decorated function cannot be pickled by its name, which now means the rule; the rule can
+        module = sys.modules.get(self.function.__module__)
+        if module is None or module.__name__ == "__main__" or vars(module).get(self.name) is not self:
+            return super().__reduce__()
+        return _find, (module.__name__, self.name)
 
     def __repr__(self):
         return f"<rule {self.name}: prev={self.prev}, memory={', '.join(self.memory) or 'none'}>"
@@ -144,13 +165,39 @@ def rule(**declaration) -> Callable[[Callable], Rule]:
     return wrap
 
 
-def check_range(name: str, values: torch.Tensor) -> None:
-    """Refuse values outside the standard range of a hyper-parameter's name; a name without a range passes."""
-    if name not in RANGES:
-        return
-    low, high, text = RANGES[name]
-    above = values >= low if text[0] == "[" else values > low
-    below = values <= high if text[-1] == "]" else values < high
+def _find(module: str, name: str) -> Rule:
+    return getattr(import_module(module), name)
+
+
+def check_kind(name: str, value, default) -> None:
+    """Refuse what is neither a number, an axis nor a schedule, or, for an option, not of its default's type."""
+    if isinstance(default, bool | str):
+        if type(value) is not type(default):
+            raise UsageError(f"{name} = {value!r} is no {type(default).__name__}; give one such as {default!r}, never a list.")
+    elif not (callable(value) or is_axis(value) or is_number(value)):
+        raise UsageError(f"{name} = {value!r} is no number; give a number, a list of numbers or a function of t.")
+
+
+def check_range(name: str, values: torch.Tensor, dtype: torch.dtype = torch.float64) -> None:
+    """Refuse values outside the standard range of a hyper-parameter's name, also after rounding to ``dtype``.
+
+    A name without a range takes every value but NaN.
+    """
+    low, high, text = RANGES.get(name, (-math.inf, math.inf, "[-inf, inf]"))
+    rounded = values.to(dtype)
+    above = rounded >= low if text[0] == "[" else rounded > low
+    below = rounded <= high if text[-1] == "]" else rounded < high
     if not bool((above & below).all()):
         worst = values[~(above & below)].flatten()[0].item()
-        raise UsageError(f"{name} = {worst:g} lies outside {text}; choose a value inside.")
+        where = "" if dtype == torch.float64 else f" in {str(dtype).removeprefix('torch.')}"
+        raise UsageError(f"{name} = {worst:.9g} lies outside {text}{where}; choose a value inside.")
+
+
+class _Decorator(ModuleType):
+    """Importing this module binds the package's name ``rule`` to it, so it must answer like the decorator."""
+
+    def __call__(self, **declaration):
+        return rule(**declaration)
+
+
+sys.modules[__name__].__class__ = _Decorator

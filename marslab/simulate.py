@@ -9,10 +9,11 @@ import torch
 import xarray as xr
 
 from marslab.errors import UsageError
+from marslab.kinds import is_axis, is_number, whole
 from marslab.noise.base import Noise
 from marslab.oracle import Oracle, Samples
 from marslab.plan import Clock, Plan, find_rule
-from marslab.record import Recorder, log_grid, norm
+from marslab.record import Recorder, event_norm, log_grid, norm
 from marslab.rule import Rule
 from marslab.streams import BLOCK
 
@@ -66,12 +67,11 @@ def run(
 
 def record_grid(record, steps: int) -> list[int]:
     """The steps to record; a list must lie within 1..steps."""
-    if isinstance(record, int | np.integer):
-        return log_grid(steps, int(record))
-    grid = sorted({int(t) for t in record})
-    if not grid or grid[0] < 1 or grid[-1] > steps:
-        raise UsageError(f"record = {list(record)!r} must name steps within 1..{steps}.")
-    return grid
+    if not is_axis(record):
+        return log_grid(steps, whole("record", record))
+    if not all(is_number(t) and float(t).is_integer() and 1 <= t <= steps for t in record) or len(record) == 0:
+        raise UsageError(f"record = {list(record)!r} must name whole steps within 1..{steps}.")
+    return sorted({int(t) for t in record})
 
 
 def advance(plan: Plan, recorder: Recorder, progress) -> None:
@@ -92,7 +92,7 @@ def advance(plan: Plan, recorder: Recorder, progress) -> None:
             size = size if running else norm(plan.problem, true)
             recorder.write(t, oracle.evaluations, metrics(plan, x, states, seen, true, size), running)
         x = new_x
-        if progress is not None and t % BLOCK == 0:
+        if progress is not None and t % BLOCK == 0 and t < plan.steps:
             progress(t, plan.steps)
     if progress is not None:
         progress(plan.steps, plan.steps)
@@ -128,7 +128,7 @@ def global_norm(plan: Plan, clock: Clock, seen) -> torch.Tensor:
     for name, part in plan.parts.items():
         if part.rule is plan.rule:
             c = plan.rule.clipped(seen.g[name], seen.prev[name], **clock.hyper(part))
-            norms.append(torch.linalg.vector_norm(c, dim=part.axes))
+            norms.append(event_norm(c, part.axes))
     return torch.linalg.vector_norm(torch.stack(norms), dim=0)
 
 
@@ -174,6 +174,9 @@ def described(plan: Plan) -> dict:
         "rule": plan.rule.name,
         "mode": plan.mode,
         "first": plan.first,
+        "clip_scope": plan.scope,
+        "fallback": str(getattr(plan.fallback, "name", plan.fallback)),
+        "fallback_options": json.dumps({name: plain(value) for name, value in plan.options.items()}),
         "problem": repr(plan.problem),
         "noise": repr(plan.noise),
         "steps": plan.steps,

@@ -18,6 +18,7 @@ def corrected(g, prev, *, gamma, beta1, **_):
     diagnostics=("corrected", "clip_scale"),
     clipped=corrected,
     presets={"paper": {}, "unclipped": {"clip_radius": math.inf}},
+    options={"second_moment": ("clipped", "raw")},
 )
 def mars_adamw(
     x,

@@ -14,6 +14,7 @@ from marslab.rule import rule
     matrix=True,
     clipped=corrected,
     presets={"paper": {"clip_radius": math.inf, "orthogonalization": "polar"}},
+    options={"orthogonalization": ("newton_schulz", "polar")},
 )
 def mars_shampoo(
     x,
