@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from marslab.errors import UsageError
+from marslab.kinds import is_axis, is_number, whole
 
 __all__ = ["BLOCK", "PURPOSES", "Stream", "check_seeds"]
 
@@ -27,14 +28,14 @@ def scramble(word: int) -> int:
 
 def check_seeds(seeds) -> list[int]:
     """``n`` means the seeds 0..n-1; a sequence of different integers in [0, 2^26) is taken as it is."""
-    if isinstance(seeds, bool | float):
-        raise UsageError(f"seeds = {seeds!r} is no whole number; give a count or a list of seeds.")
-    chosen = list(range(int(seeds))) if isinstance(seeds, int | np.integer) else [int(s) for s in seeds]
-    if not chosen:
+    if not (is_axis(seeds) or isinstance(seeds, range)):
+        return list(range(whole("seeds", seeds)))
+    if len(seeds) == 0:
         raise UsageError(f"seeds = {seeds!r} leaves nothing to run; give at least 1.")
-    for seed in chosen:
-        if not 0 <= seed < 1 << SEED_BITS:
-            raise UsageError(f"seed {seed} lies outside [0, 2^{SEED_BITS}); choose a smaller one.")
+    for seed in seeds:
+        if not is_number(seed) or not float(seed).is_integer() or not 0 <= seed < 1 << SEED_BITS:
+            raise UsageError(f"seed {seed!r} is no whole number in [0, 2^{SEED_BITS}); choose one inside.")
+    chosen = [int(seed) for seed in seeds]
     if len(set(chosen)) < len(chosen):
         raise UsageError(f"seeds = {chosen} names a seed twice; lanes that share a seed are not independent.")
     return chosen
@@ -43,13 +44,14 @@ def check_seeds(seeds) -> list[int]:
 class Stream:
     """The numbers of one seed for one purpose, drawn in order.
 
-    The torch generator is seeded by a bijection of (purpose, seed), the numpy one by a SeedSequence with the same key.
+    The torch generator is seeded by a bijection of (purpose, seed), the numpy ones by SeedSequences with the same key.
     """
 
     def __init__(self, seed: int, purpose: str):
         index = PURPOSES.index(purpose)
         self.torch = torch.Generator().manual_seed(scramble(index << SEED_BITS | seed))
-        self.numpy = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(index,))))
+        self.key = np.random.SeedSequence(seed, spawn_key=(index,))
+        self.numpy = np.random.Generator(np.random.SFC64(self.key))
 
     def normal(self, shape) -> torch.Tensor:
         """Standard normals in float32."""
@@ -64,5 +66,9 @@ class Stream:
         return torch.from_numpy(self.numpy.standard_t(degrees, size=shape))
 
     def integers(self, high: int, shape) -> torch.Tensor:
-        """Uniform integers in [0, high), filled in order: the first k of a longer draw are the draw of k."""
-        return torch.randint(0, high, shape, generator=self.torch)
+        """Uniform integers in [0, high), filled in order: the first k of a longer draw are the draw of k.
+
+        Each call has a generator of its own, so that this holds for every call, whatever the length of the ones before.
+        """
+        child = np.random.Generator(np.random.SFC64(self.key.spawn(1)[0]))
+        return torch.from_numpy(child.integers(high, size=shape))
