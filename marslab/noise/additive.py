@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from marslab.errors import UsageError
+from marslab.kinds import is_number
 from marslab.noise.base import Noise, checked_correlation, checked_levels, named_parts
 from marslab.streams import BLOCK
 
@@ -38,8 +39,8 @@ class Additive(Noise):
         checked_correlation(self)
         if self.law not in ("gaussian", "rademacher", "student"):
             raise UsageError(f"law = {self.law!r} is unknown; choose gaussian, rademacher or student.")
-        if self.law == "student" and not self.degrees > 0:
-            raise UsageError(f"degrees = {self.degrees:g} must be positive; 3 gives heavy tails with a variance.")
+        if not is_number(self.degrees) or not 0 < self.degrees < math.inf:
+            raise UsageError(f"degrees = {self.degrees!r} must be a positive number; 3 gives heavy tails with a variance.")
 
     @property
     def bounded_variance(self) -> bool:

@@ -6,12 +6,13 @@ the same xi. A law is a frozen dataclass; its fields are its configuration.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import torch
 
 from marslab.errors import UsageError
+from marslab.kinds import is_axis, is_number
 from marslab.streams import Stream
 
 __all__ = ["Noise", "Sum", "flatten", "named_parts"]
@@ -74,6 +75,8 @@ class Noise:
         return {name: getattr(self, name) for name in self.levels}
 
     def __add__(self, other: "Noise") -> "Noise":
+        if not isinstance(other, Noise):
+            return NotImplemented
         return Sum(self.parts + other.parts)
 
 
@@ -96,10 +99,10 @@ class Sum(Noise):
         return self.laws
 
     def constants(self, problem) -> dict:
-        """Variances and similarities of independent laws add up."""
+        r"""Variances of independent laws add up, and :math:`1 + \delta^2/L^2` multiplies (curvature noise scales rows)."""
         every = [law.constants(problem) for law in self.laws]
         sigma = root_sum(c["sigma"] for c in every)
-        delta = root_sum(c["delta"] for c in every)
+        delta = joint_delta([c["delta"] for c in every], problem.L)
         return {"sigma": sigma, "delta": delta, "mean_squared_L": root_sum([problem.L, delta])}
 
     def configuration(self) -> dict:
@@ -115,6 +118,16 @@ def root_sum(values) -> float | None:
     """Root of the sum of squares; None where one of them is unknown."""
     values = list(values)
     return None if any(v is None for v in values) else math.sqrt(sum(v * v for v in values))
+
+
+def joint_delta(deltas: list, L: float | None) -> float | None:
+    """The similarity constant of laws that act one after the other; None where it is unknown."""
+    acting = [delta for delta in deltas if delta != 0.0]
+    if len(acting) < 2:
+        return acting[0] if acting else 0.0
+    if L is None or None in acting:
+        return None
+    return math.sqrt(math.prod(L * L + delta * delta for delta in acting) / L ** (2 * len(acting) - 2) - L * L)
 
 
 def named_parts(problem, flat: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
@@ -133,14 +146,20 @@ def flatten(problem, g: Mapping) -> torch.Tensor:
 
 
 def checked_levels(law: Noise) -> None:
-    """Refuse a negative or infinite level where it is a plain number (axes and schedules are checked by the run)."""
-    for field in fields(law):
-        value = getattr(law, field.name)
-        if field.name in law.levels and isinstance(value, int | float) and not 0 <= value < math.inf:
-            raise UsageError(f"{field.name} = {value:g} lies outside [0, inf); give a finite noise level.")
+    """Refuse a level that is no number in [0, inf), no list of such and no schedule (the run checks what that gives).
+
+    Lists become tuples, so that a law can be hashed.
+    """
+    for name in law.levels:
+        value = getattr(law, name)
+        if is_axis(value):
+            object.__setattr__(law, name, value := tuple(value.tolist() if hasattr(value, "tolist") else value))
+        for entry in value if isinstance(value, tuple) else (value,):
+            if not (callable(entry) or (is_number(entry) and 0 <= entry < math.inf)):
+                raise UsageError(f"{name} = {entry!r} lies outside [0, inf); give a number, a list of them or a schedule.")
 
 
 def checked_correlation(law: Noise) -> None:
     """Refuse a correlation outside (-1, 1)."""
-    if not -1 < law.correlation < 1:
-        raise UsageError(f"correlation = {law.correlation:g} lies outside (-1, 1); AR(1) noise would not be stationary.")
+    if not is_number(law.correlation) or not -1 < law.correlation < 1:
+        raise UsageError(f"correlation = {law.correlation!r} lies outside (-1, 1); AR(1) noise would not be stationary.")

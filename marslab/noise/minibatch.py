@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from marslab.errors import UsageError
+from marslab.kinds import whole
 from marslab.noise.base import Noise
 from marslab.streams import BLOCK
 
@@ -27,8 +28,7 @@ class Minibatch(Noise):
     uses_rows: ClassVar[bool] = True
 
     def __post_init__(self):
-        if isinstance(self.batch, bool) or int(self.batch) != self.batch or self.batch < 1:
-            raise UsageError(f"batch = {self.batch!r} must be a whole number of at least 1; try batch=32.")
+        object.__setattr__(self, "batch", whole("batch", self.batch))
 
     def check(self, problem):
         """Refuse a problem without rows."""
