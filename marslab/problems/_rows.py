@@ -65,25 +65,24 @@ class FiniteSum(Problem):
     def value(self, x: Point, rows: Tensor | None = None) -> Tensor:
         """Return the mean loss over `rows`, or over all n, at every lane."""
         fold, weights = self._folded(x, rows)
-        parts = [self._loss(self._forward(weights, piece)) for piece in self._pieces(rows)]
-        return fold.unfold(_add(parts) / self._count(rows))
+        parts = (self._loss(self._forward(weights, piece)) for piece in self._pieces(rows))
+        return fold.unfold(reduce(operator.add, parts) / self._count(rows))
 
     def gradient(self, x: Point, rows: Tensor | None = None) -> Point:
         """Return the mean gradient over `rows`, or over all n, at every lane."""
         fold, weights = self._folded(x, rows)
         count = self._count(rows)
-        parts = [self._slope(weights, self._forward(weights, piece), count) for piece in self._pieces(rows)]
-        return self._unfolded(fold, parts)
+        parts = (self._slope(weights, self._forward(weights, piece), count) for piece in self._pieces(rows))
+        return _unfolded(fold, reduce(_plus, parts))
 
     def value_and_gradient(self, x: Point, rows: Tensor | None = None) -> tuple[Tensor, Point]:
         """Return (value, gradient) from one forward pass."""
         fold, weights = self._folded(x, rows)
-        count, losses, slopes = self._count(rows), [], []
-        for piece in self._pieces(rows):
-            forward = self._forward(weights, piece)
-            losses.append(self._loss(forward))
-            slopes.append(self._slope(weights, forward, count))
-        return fold.unfold(_add(losses) / count), self._unfolded(fold, slopes)
+        count = self._count(rows)
+        forwards = (self._forward(weights, piece) for piece in self._pieces(rows))
+        parts = ({"value": self._loss(each) / count, **self._slope(weights, each, count)} for each in forwards)
+        totals = _unfolded(fold, reduce(_plus, parts))
+        return totals.pop("value"), totals
 
     def _forward(self, weights: Point, rows: Tensor) -> Point:
         """Return what loss and slope share, for rows (own, batch) at weights (own, shared, *event)."""
@@ -101,9 +100,6 @@ class FiniteSum(Problem):
         fold = Fold.of(self.lanes(x), () if rows is None else tuple(rows.shape[:-1]))
         return fold, {name: fold.fold(x[name], len(shape)) for name, shape in self.shapes.items()}
 
-    def _unfolded(self, fold: Fold, parts: list[Point]) -> Point:
-        return {name: fold.unfold(_add([part[name] for part in parts])) for name in self.shapes}
-
     def _pieces(self, rows: Tensor | None) -> Iterator[Tensor]:
         """Yield rows (own, at most CHUNK); lane axes of size 1 vanish in the reshape."""
         rows = torch.arange(self.examples) if rows is None else rows
@@ -118,6 +114,9 @@ class FiniteSum(Problem):
         return table.index_select(0, rows.flatten().to(table.device)).reshape(*rows.shape, *table.shape[1:])
 
 
-def _add(parts: list[Tensor]) -> Tensor:
-    """Return the sum without the pass over memory that `sum` spends on its initial 0."""
-    return reduce(operator.add, parts)
+def _plus(one: Point, other: Point) -> Point:
+    return {name: one[name] + other[name] for name in one}
+
+
+def _unfolded(fold: Fold, parts: Point) -> Point:
+    return {name: fold.unfold(part) for name, part in parts.items()}
