@@ -30,6 +30,15 @@ over_all = pytest.mark.parametrize("problem", CASES, ids=name)
 over_sums = pytest.mark.parametrize("problem", SUMS, ids=name)
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Products this small wait for their second thread on a busy machine, up to ten times longer than they take."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def near_start(problem, lanes=(), scale=0.3, seed=0, dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
     moves = {n: torch.randn(*lanes, *s, generator=generator, dtype=torch.float64) for n, s in problem.shapes.items()}

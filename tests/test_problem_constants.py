@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from problem_cases import one_thread  # noqa: F401
 
 from marslab import problems
 

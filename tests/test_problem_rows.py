@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from problem_cases import at, gap, near_start, over_sums
+from problem_cases import at, gap, near_start, one_thread, over_sums  # noqa: F401
 
 from marslab import problems
 

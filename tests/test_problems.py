@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from problem_cases import ELEMENTWISE, at, gap, near_start, over_all
+from problem_cases import ELEMENTWISE, at, gap, near_start, one_thread, over_all  # noqa: F401
 
 from marslab import problems
 
