@@ -18,10 +18,10 @@ Template of a new file, `marslab/problems/cubic.py` (it then appears in lists, t
 from marslab.problems.base import Problem
 from marslab.registry import scan
 
-registered: dict[str, type[Problem]] = scan(__name__, Problem)
-globals().update(registered)  # after the imports, so that `problems.quadratic` is the class and not its module
+PROBLEMS: dict[str, type[Problem]] = scan(__name__, Problem)
+globals().update(PROBLEMS)  # after the imports, so that `problems.quadratic` is the class and not its module
 
-__all__ = ["Problem", "registered", *registered]
+__all__ = ["Problem", "PROBLEMS", *PROBLEMS]
 
 
 def __dir__() -> list[str]:

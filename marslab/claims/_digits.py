@@ -1,0 +1,30 @@
+"""What the claims on the digits network share: paired log ratios of tuned final losses at equal gradient evaluations."""
+
+import math
+
+import numpy as np
+
+from marslab.claims.base import Finding
+from marslab.tuning import best, final_loss, on_edge, within
+from marslab.verdicts import Measurement
+
+MARGIN = math.log(1.05)  # a difference of 5 % in the training loss counts
+
+
+def compare(data, ours: str, other: str) -> Finding:
+    """Mean log ratio of the final losses, ours over the other's, paired over the reporting seeds."""
+    runs = data["digits"]
+    budget = int(runs["adamw"].evaluations[-1])
+    a, b = (within(runs[name], budget) for name in (ours, other))
+    measurement = Measurement.between(np.log(final_loss(a)), np.log(final_loss(b)), kind="empirical")
+    return Finding(measurement, int(runs[ours].step[-1]), budget, note(measurement, {ours: a, other: b}))
+
+
+def note(measurement: Measurement, runs: dict) -> str:
+    """The factor, the tuned rates, and a warning where one lies on the edge of its grid."""
+    low, high = (math.exp(end) for end in measurement.error.interval(0.99))
+    rates = ", ".join(f"{name} lr {best(r):g}{' (ON THE EDGE)' if on_edge(r) else ''}" for name, r in runs.items())
+    grid = next(iter(runs.values())).sizes["lr"]
+    return (
+        f"loss ratio {math.exp(measurement.estimate):.3f} [{low:.3f}, {high:.3f}]; {rates}; {grid} rates on 8 tuning seeds each"
+    )
