@@ -15,7 +15,7 @@ SHADES = {**COLORS, "adamw_betas": "#56B4E9"}
 
 def make(data):
     """Left: training loss against gradient evaluations at each method's tuned rate; right: final loss against the rate."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.0), width_ratios=[1.3, 1])
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.0), width_ratios=[1.3, 1])
     ends, colors = {}, {}
     budget = int(data["adamw"].evaluations[-1])
     for method, name in NAMES.items():
@@ -29,7 +29,7 @@ def make(data):
         right.plot(rate, np.median(loss[:, -1]), "o", color=color, ms=5)
     left.set(xscale="log", yscale="log", xlabel="gradient evaluations", title="Training loss, tuned rates", xlim=(8, budget))
     left.set(ylabel="loss on all digits", ylim=(None, 2))
-    right.set(xscale="log", yscale="log", xlabel="learning rate", title="Final loss; dots: tuned rates")
+    right.set(xscale="log", yscale="log", xlabel="learning rate", title="Final loss (dot: tuned)")
     rates = dataset.lr.values
     right.set_xticks(rates, [f"{r:g}" for r in rates], minor=False)
     right.minorticks_off()

@@ -9,11 +9,22 @@ from marslab.errors import UsageError, unknown
 __all__ = ["Drawn", "draw", "names"]
 
 
+PIXELS = 0.62  # CSS pixels for one pixel of the PNG (200 dots an inch)
+
+
 class Drawn:
     """A drawn figure: its name, its PNG, the experiments it shows and where their data come from."""
 
     def __init__(self, name: str, path: Path, caption: str, origins: dict[str, str], fresh: bool):
         self.name, self.path, self.caption, self.origins, self.fresh = name, path, caption, origins, fresh
+
+    @property
+    def width(self) -> int:
+        """Width on a page in CSS pixels, so that all figures have letters of one size."""
+        from PIL import Image
+
+        with Image.open(self.path) as image:
+            return round(image.width * PIXELS)
 
 
 def names() -> list[str]:

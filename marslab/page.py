@@ -2,6 +2,7 @@
 
 import base64
 import html
+import re
 from collections.abc import Iterable
 
 from marslab import experiment, ledger, paths
@@ -47,6 +48,12 @@ figcaption { color: var(--soft); font-size: .88rem;
 def text(value: object) -> str:
     """Escaped text."""
     return html.escape(str(value))
+
+
+def typeset(value: object) -> str:
+    """Escaped text with its powers raised: T^(-1/3) and 10^6."""
+    raised = re.sub(r"\^\(([^()]*)\)", r"<sup>\1</sup>", text(value))
+    return re.sub(r"\^(-?\w+)", r"<sup>\1</sup>", raised).replace("<sup>-", "<sup>−")
 
 
 def badge(verdict: str) -> str:
@@ -96,7 +103,7 @@ def claim(entry: Entry, figures: dict[str, Drawn]) -> str:
     """One line of the ledger and what opens below it."""
     return (
         f"<details id='{text(entry.claim.name)}'><summary>{heading(entry)}</summary><div class='inside'>"
-        f"<p>{text(entry.claim.derivation)}</p>{table(entry)}{picture(entry, figures)}</div></details>"
+        f"<p>{typeset(entry.claim.derivation)}</p>{table(entry)}{picture(entry, figures)}</div></details>"
     )
 
 
@@ -104,12 +111,13 @@ def heading(entry: Entry) -> str:
     """Verdict, statement with source, predicted and measured."""
     best = next((m for m in ("full", "quick") if m in entry.rows), None)
     if best is None:
-        return f"<span>not measured</span><span>{text(entry.claim.statement)}</span><span></span>"
+        return f"<span>not measured</span><span>{typeset(entry.claim.statement)}</span><span></span>"
     row = entry.rows[best]
     badges = "<br>".join(f"{badge(v.verdict)} <small>{m}</small>" for m, v in entry.verdicts.items())
-    numbers = f"predicted {ledger.prediction(row)}<br>measured {ledger.number(row.measured)} {ledger.interval(row)}"
+    measured = f"measured {ledger.number(row.measured)} {ledger.interval(row)}"
+    numbers = f"predicted {ledger.prediction(row)}<br>{measured}<br><small>{text(row.unit)}</small>"
     return (
-        f"<span>{badges}</span><span>{text(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span></span>"
+        f"<span>{badges}</span><span>{typeset(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span></span>"
         f"<span class='numbers'>{numbers}</span>"
     )
 
@@ -157,6 +165,6 @@ def gallery(drawn: Drawn, mode: str) -> str:
     )
     return (
         f"<figure id='figure-{text(drawn.name)}'><h3>{text(drawn.name)}</h3><p>{questions}</p>"
-        f"<img alt='{text(drawn.caption)}' src='data:image/png;base64,{data}'>"
+        f"<img alt='{text(drawn.caption)}' width='{drawn.width}' src='data:image/png;base64,{data}'>"
         f"<figcaption>{text(drawn.caption)}<br><small>{mode}; {origins}</small></figcaption>{sources}</figure>"
     )

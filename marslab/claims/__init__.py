@@ -15,7 +15,8 @@ Template (``marslab/claims/my_claim.py``; the docstring is the derivation that t
 from marslab.claims.base import Claim
 from marslab.registry import scan
 
-CLAIMS: dict[str, Claim] = scan(__name__, Claim)
+KINDS = ("symbolic", "exact", "Monte Carlo", "empirical")
+CLAIMS: dict[str, Claim] = dict(sorted(scan(__name__, Claim).items(), key=lambda item: KINDS.index(item[1].kind)))
 globals().update(CLAIMS)
 __all__ = [*CLAIMS]
 
