@@ -18,25 +18,30 @@ def first_line(thing) -> str:
     return (inspect.getdoc(thing) or "").split("\n")[0]
 
 
+def about(thing) -> str:
+    """The first line of the file that defines it: plain words, where the docstring itself holds the formula."""
+    return first_line(inspect.getmodule(thing))
+
+
 def rules() -> dict[str, str]:
-    """Name -> mode and first line."""
+    """Name -> what it is and the forms it has."""
     from marslab.optimizers import RULES
 
-    return {name: f"[{', '.join(rule.modes) or 'single'}] {first_line(rule)}" for name, rule in RULES.items()}
+    return {name: about(rule.function) + (f" [{', '.join(rule.modes)}]" if rule.modes else "") for name, rule in RULES.items()}
 
 
 def problems() -> dict[str, str]:
     """Name -> first line."""
     from marslab.problems import PROBLEMS
 
-    return {name: first_line(kind) for name, kind in PROBLEMS.items()}
+    return {name: about(kind) for name, kind in PROBLEMS.items()}
 
 
 def noise() -> dict[str, str]:
     """Name -> first line."""
     from marslab.noise import LAWS
 
-    return {name: first_line(law) for name, law in LAWS.items()}
+    return {name: about(law) for name, law in LAWS.items()}
 
 
 def claims() -> dict[str, str]:
@@ -78,7 +83,7 @@ def lines(kinds: Iterable[str] = ()) -> list[str]:
             raise unknown("kind", kind, KINDS)
         found = KINDS[kind]()
         width = max(map(len, found), default=0)
-        out += [f"{kind} ({len(found)})", *(f"  {name:<{width}}  {about}" for name, about in found.items()), ""]
+        out += [f"{kind} ({len(found)})", *(f"  {name:<{width}}  {words}" for name, words in found.items()), ""]
     return out[:-1]
 
 

@@ -116,10 +116,8 @@ def heading(entry: Entry) -> str:
     badges = "<br>".join(f"{badge(v.verdict)} <small>{m}</small>" for m, v in entry.verdicts.items())
     measured = f"measured {ledger.number(row.measured)} {ledger.interval(row)}"
     numbers = f"predicted {ledger.prediction(row)}<br>{measured}<br><small>{text(row.unit)}</small>"
-    return (
-        f"<span>{badges}</span><span>{typeset(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span></span>"
-        f"<span class='numbers'>{numbers}</span>"
-    )
+    statement = f"{typeset(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span>"
+    return f"<span>{badges}</span><span>{statement}</span><span class='numbers'>{numbers}</span>"
 
 
 def table(entry: Entry) -> str:
