@@ -2,15 +2,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from marslab import theory
-from marslab.plots import COLORS, draw_points, label_ends, number_axes
+from marslab.plots import COLORS, draw_points, label_ends, label_line, number_axes
 
 EXPERIMENTS = ("rate_exact", "rate_approximate", "rate_sgd", "gamma")
-FORMS = {"rate_sgd": ("SGD", "sgd"), "rate_approximate": ("approximate", "approximate"), "rate_exact": ("exact", "exact")}
+FORMS = {
+    "rate_sgd": ("SGD, $t^{-1/2}$", "sgd"),
+    "rate_approximate": ("MARS, approximate", "approximate"),
+    "rate_exact": ("MARS, exact", "exact"),
+}
 
 
 def make(data):
     """What is predicted (lines) and what is measured (points): the rates, and the effect of gamma."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 2.9))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 2.9))
     rates(left, data)
     gammas(right, data["gamma"])
     number_axes([left, right])
@@ -27,7 +31,9 @@ def rates(ax, data):
         ax.loglog(exact.step * cost, curve, color=COLORS[color])
         draw_points(ax, sampled.step * cost, sampled.grad_norm, color=COLORS[color], every=6)
         ends[text], colors[text] = curve[-1], COLORS[color]
-    ax.set(xlabel="gradient evaluations", ylabel=r"root mean square of $|\nabla F|$", title="How fast, on a quadratic")
+    ax.set(
+        xlabel="gradient evaluations", ylabel=r"root mean square of $|\nabla F|$", title=r"How fast ($\gamma = 1$, quadratic)"
+    )
     ax.set_xlim(1, 3e6)
     label_ends(ax, 2e6, ends, colors)
 
@@ -41,8 +47,8 @@ def gammas(ax, data):
         half, whole = (data[f"{form}_additive"].grad_norm_squared_mean.isel(step=i).values for i in (0, -1))
         middle = np.sqrt((2 * whole - half).mean(axis=1))
         ax.plot(data[f"{form}_additive"].gamma, middle, "o", ms=3.5, color=COLORS[form])
+    label_line(ax, 0.25, 0.62, "approximate", color=COLORS["approximate"], ha="right", dx=0)
+    label_line(ax, 0.12, 0.2, "exact", color=COLORS["exact"], ha="right", dx=0)
     ax.set_xscale("symlog", linthresh=1e-3, linscale=0.5)
     ax.set_xticks([0, 1e-2, 1e-1, 1], ["0", "0.01", "0.1", "1"])
-    ax.set(
-        xlabel=r"$\gamma$", ylabel=r"stationary $|\nabla F|$", ylim=(0, None), title="How much gamma helps, and where it harms"
-    )
+    ax.set(xlabel=r"$\gamma$", ylabel=r"stationary $|\nabla F|$", ylim=(0, None), title=r"Where $\gamma$ helps, and harms")

@@ -15,7 +15,9 @@ def make(data):
         curve = np.sqrt(exact[f"{name}_squared"])
         ax.loglog(exact.step, curve, color=color)
         draw_points(ax, sampled.step, sampled[name], color=color, every=5)
-        label_line(ax, 300, float(curve.sel(step=300, method="nearest")), text, color=color, dy=9, dx=0)
-    draw_slope(ax, [1e3, 1e6], 0.14, -1 / 6, "slope −1/6")
+        label_line(
+            ax, 300, float(curve.sel(step=300, method="nearest")), text, color=color, dy=9 if name == "error" else -11, dx=-8
+        )
+    draw_slope(ax, [1e4, 1e6], 0.26, -1 / 6, "slope −1/6")
     ax.set(title="Approximate MARS, theorem's schedule", xlabel="step t", ylabel="root mean square", ylim=(0.04, 2))
     return figure

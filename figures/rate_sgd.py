@@ -11,6 +11,6 @@ def make(data):
     ax.loglog(exact.step, np.sqrt(exact.grad_norm_squared), color=COLORS["sgd"])
     draw_points(ax, sampled.step, sampled.grad_norm, color=COLORS["sgd"], every=5)
     label_line(ax, 20, 0.42, "exact moments;\npoints: 64 seeds, 99 %", color=COLORS["sgd"], dy=10, dx=2)
-    draw_slope(ax, [1e3, 1e6], 0.09, -1 / 4, "slope −1/4")
+    draw_slope(ax, [3e3, 1e6], 0.17, -1 / 4, "slope −1/4")
     ax.set(title="SGD, step size $t^{-1/2}$", xlabel="step t", ylabel=r"root mean square of $|\nabla F(x_t)|$")
     return figure

@@ -71,10 +71,10 @@ def draw_band(ax, x, values: np.ndarray, *, color, label: str = "", alpha: float
 
 
 def draw_slope(ax, x, y, exponent: float, text: str, *, color=COLORS["guide"]):
-    """A dotted guide of the given slope over (x[0], x[1]) from (x[0], y), named at its left end."""
+    """A dotted guide of the given slope over (x[0], x[1]) from (x[0], y), named above its left end."""
     x = np.asarray(x, float)
     ax.plot(x, y * (x / x[0]) ** exponent, ":", color=color, lw=1.1, zorder=1)
-    return label_line(ax, x[0], y, text, color=color, dx=-4, ha="right")
+    return label_line(ax, x[0], y, text, color=color, dx=5, dy=1, va="bottom")
 
 
 def label_line(ax, x, y, text: str, *, color, dx: float = 4, dy: float = 0, ha: str = "left", va: str = "center"):
