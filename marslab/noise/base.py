@@ -6,7 +6,7 @@ the same xi. A law is a frozen dataclass; its fields are its configuration.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import torch
@@ -67,8 +67,8 @@ class Noise:
         """Refuse a problem on which the law is not defined."""
 
     def configuration(self) -> dict:
-        """Everything that defines the law, for keys and provenance."""
-        return {"law": self.name, **asdict(self)}
+        """Everything that defines the law, for keys and provenance: its name and its fields (schedules as they are)."""
+        return {"noise": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
     def level_values(self) -> dict:
         """The level fields as given: numbers, lists or schedules."""
@@ -107,7 +107,7 @@ class Sum(Noise):
 
     def configuration(self) -> dict:
         """The configurations of the laws."""
-        return {"law": "sum", "laws": [law.configuration() for law in self.laws]}
+        return {"noise": "sum", "laws": [law.configuration() for law in self.laws]}
 
     def level_values(self) -> dict:
         """The level fields of all laws."""
