@@ -9,8 +9,11 @@ from dataclasses import dataclass
 import torch
 
 from marslab.errors import UsageError
+from marslab.kinds import is_number
 
 __all__ = ["Cosine", "PowerLaw", "TheoremBeta", "Warmup", "feasible", "smallest_feasible_s", "theorem"]
+
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ class TheoremBeta:
         """The value at step t."""
         t = torch.as_tensor(t, dtype=torch.float64)
         later = 1 - self.c * (self.s + (t - 1).clamp(min=1)) ** (-2 / 3)
-        return torch.where(t <= 1, torch.zeros_like(later), later)
+        none = (t <= 1) | (later.abs() < ROUNDING)  # at the smallest feasible s, beta_2 is zero up to rounding
+        return torch.where(none, torch.zeros_like(later), later)
 
 
 def smallest_feasible_s(c: float) -> float:
@@ -75,7 +79,7 @@ def smallest_feasible_s(c: float) -> float:
 
 def feasible(c: float, s: float) -> bool:
     """Whether every beta of the theorem's schedule lies in [0, 1)."""
-    return c > 0 and s >= 0 and s >= smallest_feasible_s(c) * (1 - 1e-12)
+    return is_number(c) and is_number(s) and 0 < c < math.inf and s >= 0 and bool(TheoremBeta(c, s)(2) >= 0)
 
 
 def theorem(c: float, s: float) -> dict:
@@ -84,7 +88,9 @@ def theorem(c: float, s: float) -> dict:
     :math:`\eta_t = (s+t)^{-1/3},\; \beta_{1,1} = 0,\; \beta_{1,t+1} = 1 - c\,\eta_t^2` (arXiv 2411.10438, theorem B.5).
     Refused where a beta would be negative: c <= (s+1)^(2/3) is needed, which the theorem's own smallest s violates.
     """
+    if not (is_number(c) and 0 < c < math.inf):
+        raise UsageError(f"theorem(c={c!r}, s={s!r}) needs a positive number c; the theorem takes c >= 32 L^2 / rho^2 + 1.")
     if not feasible(c, s):
-        need = smallest_feasible_s(c)
-        raise UsageError(f"theorem(c={c:g}, s={s:g}) makes beta1 leave [0, 1) at t = 2; choose c > 0 and s >= {need:.6g}.")
+        need = math.ceil(max(smallest_feasible_s(c), 0.0) * 1000) / 1000  # rounded up, so that the advice holds
+        raise UsageError(f"theorem(c={c!r}, s={s!r}) makes beta1 leave [0, 1) at t = 2; choose s >= {need:.15g}.")
     return {"lr": PowerLaw(1.0, 1 / 3, s), "beta1": TheoremBeta(c, s)}
