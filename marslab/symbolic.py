@@ -54,8 +54,8 @@ def scheduled(name: str) -> Callable[[int], sympy.Symbol]:
 def unroll(rule: Rule | str, steps: int, *, exact: bool | None = None, first: str | None = None, **substitutions) -> list[Step]:
     """The first steps of a linear rule as expressions in x_1, g_t, h_t and the hyper-parameters.
 
-    A hyper-parameter is the symbol of its own name, or what is substituted: a number, an expression, or a function of t that
-    gives one. Options and infinite defaults (a clip that is off) stay. x and the state are simplified, linear forms.
+    A hyper-parameter is the symbol of its own name, or what is substituted: a number (a float counts as its decimal digits),
+    an expression, or a function of t that gives one. Options and infinite defaults (a clip that is off) stay. x and the state are simplified, linear forms.
     Refuses a rule that is not linear, or that symbols cannot pass.
     """
     rule = find_rule(rule)
@@ -77,7 +77,7 @@ def difference(
 
     exact, first     the convention of both; a rule without a previous gradient has none and ignores them
     substitutions    for the rules that have a hyper-parameter of that name; equal names mean equal symbols
-    a, b             substitutions, exact and first for one rule alone: ``difference("qhm", "mars", a={"nu": 1 - gamma})``
+    a, b             substitutions, exact and first for one rule alone: ``a={"nu": 1 - gamma, "first": "zero"}``
     steps            how many steps are compared; by default two more than the joint state dimension
 
     Why this many prove all t for constant hyper-parameters: both rules together are one linear system
@@ -132,7 +132,9 @@ class Walk:
                 )
         # expressions stand in for numbers, so the rule's own check sees the defaults in their place
         rule.check({name: rule.hyper.get(name) if isinstance(value, sympy.Basic) else value for name, value in given.items()})
-        self.hyper = {name: symbol_of(name, default) for name, default in rule.hyper.items()} | dict(given)
+        self.hyper = {name: symbol_of(name, default) for name, default in rule.hyper.items()} | {
+            name: exactly(value) for name, value in given.items()
+        }
         self.dimension = 1 + len(rule.memory) + len(rule.scalars) + (self.mode == "approximate")
 
     def steps(self, count: int):
@@ -177,6 +179,11 @@ def symbol_of(name: str, default):
     return sympy.Symbol(name) if number and math.isfinite(default) else default
 
 
+def exactly(value):
+    """A finite float as the rational number that its digits say, since rounding would look like a difference."""
+    return sympy.Rational(repr(float(value))) if isinstance(value, float) and math.isfinite(value) else value
+
+
 def streams(expression) -> list[sympy.Symbol]:
     """The symbols of start and gradients in an expression, in the order of their steps."""
     found = [s for s in expression.free_symbols if s.name[:2] in ("g_", "h_", "x_") and s.name[2:].isdigit()]
@@ -188,7 +195,7 @@ def linear_form(expression, rule: Rule | None = None) -> sympy.Expr:
     expression = sympy.sympify(expression)
     found = streams(expression)
     coefficients = [sympy.diff(expression, symbol) for symbol in found]
-    rest = expression.subs(dict.fromkeys(found, 0), simultaneous=True)
-    if rule is not None and (any(streams(c) for c in map(sympy.cancel, coefficients)) or sympy.cancel(rest) != 0):
+    rest = expression.xreplace(dict.fromkeys(found, sympy.Integer(0)))
+    if rule is not None and (any(streams(c) and streams(sympy.cancel(c)) for c in coefficients) or sympy.cancel(rest) != 0):
         raise UsageError(f"{rule.name} is not linear in the gradients, so sympy proves nothing about it; use its simulation.")
     return sympy.Add(*(sympy.factor(c) * symbol for c, symbol in zip(coefficients, found, strict=True)))

@@ -83,6 +83,12 @@ def test_momentum_is_mars_at_gamma_zero_in_both_forms():
             assert symbolic.difference("momentum", "mars", exact=exact, gamma=0, first=first) == 0
 
 
+def test_floats_are_taken_by_their_digits():
+    options = dict(exact=False, first="zero", gamma=0.3, nu=0.7, beta1=0.9)
+    assert symbolic.difference("qhm", "mars", **options) == 0
+    assert symbolic.difference("qhm", "mars", **{**options, "nu": 0.7000001}) != 0
+
+
 def test_unroll_by_hand():
     g1, g2, h2, x1 = symbolic.gradient(1), symbolic.gradient(2), symbolic.previous_gradient(2), symbolic.start()
     _, two = symbolic.unroll("mars", 2, exact=True, first="equal")
