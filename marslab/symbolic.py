@@ -55,7 +55,8 @@ def unroll(rule: Rule | str, steps: int, *, exact: bool | None = None, first: st
     """The first steps of a linear rule as expressions in x_1, g_t, h_t and the hyper-parameters.
 
     A hyper-parameter is the symbol of its own name, or what is substituted: a number (a float counts as its decimal digits),
-    an expression, or a function of t that gives one. Options and infinite defaults (a clip that is off) stay. x and the state are simplified, linear forms.
+    an expression, or a function of t that gives one. Options and infinite defaults (a clip that is off) stay. x and the state
+    are simplified, linear forms.
     Refuses a rule that is not linear, or that symbols cannot pass.
     """
     rule = find_rule(rule)
