@@ -42,6 +42,10 @@ def check_entries(name: str, entries: list) -> None:
     for entry in entries:
         if not (callable(entry) or is_number(entry)):
             raise UsageError(f"{name} holds {entry!r}, which cannot be an axis; run once for each value instead.")
+    labels = [str(entry) if callable(entry) else float(entry) for entry in entries]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise UsageError(f"{name} holds {label} twice; give each value of an axis once.")
 
 
 class Lanes:

@@ -17,7 +17,9 @@ def lanes(steps=20, dtype=torch.float64, **values):
     return Lanes(values, steps=steps, dtype=dtype)
 
 
-VALUES = st.one_of(st.floats(0, 0.9), st.lists(st.floats(0, 0.9), min_size=1, max_size=3), st.just(PowerLaw(0.5, 0.5)))
+VALUES = st.one_of(
+    st.floats(0, 0.9), st.lists(st.floats(0, 0.9), min_size=1, max_size=3, unique=True), st.just(PowerLaw(0.5, 0.5))
+)
 
 
 @given(st.dictionaries(st.sampled_from(["lr", "beta1", "gamma", "own"]), VALUES), st.integers(0, 3), st.integers(1, 20))
@@ -104,6 +106,8 @@ def test_a_value_that_leaves_its_range_by_rounding_is_refused():
         ({"lr": ["polar"]}, "lr holds 'polar'"),
         ({"lr": [[0.1]]}, r"lr holds \[0.1\]"),
         ({"lr": [0.1, None]}, "lr holds None"),
+        ({"lr": [0.1, 0.2, 0.1]}, "lr holds 0.1 twice; give each value of an axis once"),
+        ({"lr": [PowerLaw(1.0, 0.5), PowerLaw(1.0, 0.5)]}, "twice"),
         ({"lr": -0.1}, r"lr = -0.1 lies outside \[0, inf\); choose a value inside"),
         ({"lr": [0.1, -2]}, "lr = -2 lies outside"),
         ({"lr": float("inf")}, "lr = inf"),
