@@ -64,7 +64,7 @@ class Run:
 
     def modules(self) -> list:
         """The code that the result depends on: engine, rule, problem, noise laws and schedules."""
-        from marslab.plan import find_rule
+        from marslab.optimizers import find_rule
 
         noise = self.options.get("noise")
         used = [ENGINES[self.engine][0], find_rule(self.rule).function, self.options["problem"]]

@@ -24,11 +24,15 @@ CHUNK = 1 << 18
 def evaluate(schedule, first: int, last: int) -> torch.Tensor:
     """A schedule at the steps first..last (both included) as float64, shape (last - first + 1,)."""
     t = torch.arange(first, last + 1, dtype=torch.float64)
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # or torch.where(t < 9, 0.1, 0.01) would round 0.1 to float32
     try:
         value = torch.as_tensor(schedule(t), dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"the schedule {schedule} fails on a tensor of steps ({reason}); use torch functions of t.") from None
+    finally:
+        torch.set_default_dtype(default)
     if value.shape not in ((), t.shape):
         shape = tuple(value.shape)
         raise UsageError(f"the schedule {schedule} gives shape {shape} for {len(t)} steps; return one number a step.")

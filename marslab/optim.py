@@ -13,7 +13,7 @@ import torch
 
 from marslab.errors import UsageError
 from marslab.kinds import is_axis, is_number, one_of
-from marslab.plan import find_rule
+from marslab.optimizers import find_rule
 from marslab.rule import Rule, check_range
 
 __all__ = ["RuleOptimizer"]

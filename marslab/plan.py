@@ -1,29 +1,21 @@
 """The plan of a run: everything is checked before anything is computed, and hyper-parameters are shaped for lanes."""
 
+import json
+
 import torch
 
-from marslab import optimizers
-from marslab.errors import UsageError, unknown
+from marslab.errors import UsageError
 from marslab.kinds import one_of, whole
 from marslab.lanes import Lanes
 from marslab.noise.base import Noise
+from marslab.optimizers import find_rule
 from marslab.problems.base import Problem
 from marslab.record import event_axes
-from marslab.rule import Rule
 from marslab.streams import BLOCK, check_seeds
 
-__all__ = ["Clock", "Part", "Plan", "find_rule"]
+__all__ = ["Clock", "Part", "Plan"]
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-
-
-def find_rule(rule: Rule | str) -> Rule:
-    """A rule by name, or the rule itself; an unknown name is refused with the closest one."""
-    if isinstance(rule, Rule):
-        return rule
-    if not isinstance(rule, str) or rule not in optimizers.RULES:
-        raise unknown("rule", rule, optimizers.RULES)
-    return optimizers.RULES[rule]
 
 
 class Plan:
@@ -77,6 +69,22 @@ class Plan:
             raise UsageError(f"fallback_options: {name} = {entries!r} is an axis, which only the main rule may have; give one.")
         return other, values
 
+    def described(self) -> dict:
+        """Plain attributes that say what was run."""
+        return {
+            "rule": self.rule.name,
+            "mode": self.mode,
+            "first": self.first,
+            "clip_scope": self.scope,
+            "fallback": str(getattr(self.fallback, "name", self.fallback)),
+            "fallback_options": json.dumps({name: plain(value) for name, value in self.options.items()}),
+            "problem": repr(self.problem),
+            "noise": repr(self.noise),
+            "steps": self.steps,
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "hyper": json.dumps({name: plain(value) for name, value in self.given.items()}),
+        }
+
     def start(self) -> dict:
         """The problem's start in every lane."""
         return {
@@ -127,3 +135,12 @@ class Clock:
         if part.values is not None:
             return part.values.at(self.t, event_ndim)
         return {name: v for name, v in self.all(event_ndim).items() if name in self.plan.hyper_names}
+
+
+def plain(value):
+    """A hyper-parameter as JSON can hold it: numbers, options, lists of these, and schedules as text."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return str(value) if callable(value) or value in (float("inf"), -float("inf")) else value

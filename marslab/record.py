@@ -5,12 +5,24 @@ import math
 import numpy as np
 import torch
 
-__all__ = ["Recorder", "log_grid", "norm"]
+from marslab.errors import UsageError
+from marslab.kinds import is_axis, is_number, whole
+
+__all__ = ["Recorder", "log_grid", "norm", "record_grid"]
 
 
 def log_grid(steps: int, count: int) -> list[int]:
     """At most ``count`` different whole steps from 1 to ``steps``, log-spaced, both ends included."""
     return sorted(set(np.rint(np.geomspace(1, steps, max(count, 2))).astype(int).tolist()) | {1, steps})
+
+
+def record_grid(record, steps: int) -> list[int]:
+    """The steps to record; a list must lie within 1..steps."""
+    if not is_axis(record):
+        return log_grid(steps, whole("record", record))
+    if not all(is_number(t) and float(t).is_integer() and 1 <= t <= steps for t in record) or len(record) == 0:
+        raise UsageError(f"record = {list(record)!r} must name whole steps within 1..{steps}.")
+    return sorted({int(t) for t in record})
 
 
 def norm(problem, g: dict) -> torch.Tensor:

@@ -1,6 +1,5 @@
 """The simulator: many lanes (seeds x hyper-parameters) of one rule on one problem, advanced together."""
 
-import json
 import time
 from collections.abc import Callable, Mapping
 
@@ -8,12 +7,11 @@ import numpy as np
 import torch
 import xarray as xr
 
-from marslab.errors import UsageError
-from marslab.kinds import is_axis, is_number, whole
 from marslab.noise.base import Noise
+from marslab.optimizers import find_rule
 from marslab.oracle import Oracle, Samples
-from marslab.plan import Clock, Plan, find_rule
-from marslab.record import Recorder, event_norm, log_grid, norm
+from marslab.plan import Clock, Plan
+from marslab.record import Recorder, event_norm, norm, record_grid
 from marslab.rule import Rule
 from marslab.streams import BLOCK
 
@@ -63,15 +61,6 @@ def run(
     with torch.no_grad():
         advance(plan, recorder, progress)
     return dataset(plan, recorder, time.monotonic() - begun)
-
-
-def record_grid(record, steps: int) -> list[int]:
-    """The steps to record; a list must lie within 1..steps."""
-    if not is_axis(record):
-        return log_grid(steps, whole("record", record))
-    if not all(is_number(t) and float(t).is_integer() and 1 <= t <= steps for t in record) or len(record) == 0:
-        raise UsageError(f"record = {list(record)!r} must name whole steps within 1..{steps}.")
-    return sorted({int(t) for t in record})
 
 
 def advance(plan: Plan, recorder: Recorder, progress) -> None:
@@ -165,30 +154,4 @@ def dataset(plan: Plan, recorder: Recorder, seconds: float) -> xr.Dataset:
     variables["diverged_at"] = (dims[:-1], recorder.diverged_at())
     variables["evaluations"] = (("step",), np.asarray(evaluations, dtype=np.int64))
     coordinates = {**axes, "seed": np.asarray(plan.seeds, dtype=np.int64), "step": np.asarray(times, dtype=np.int64)}
-    return xr.Dataset(variables, coordinates, attrs={**described(plan), "seconds": seconds})
-
-
-def described(plan: Plan) -> dict:
-    """Plain attributes that say what was run."""
-    return {
-        "rule": plan.rule.name,
-        "mode": plan.mode,
-        "first": plan.first,
-        "clip_scope": plan.scope,
-        "fallback": str(getattr(plan.fallback, "name", plan.fallback)),
-        "fallback_options": json.dumps({name: plain(value) for name, value in plan.options.items()}),
-        "problem": repr(plan.problem),
-        "noise": repr(plan.noise),
-        "steps": plan.steps,
-        "dtype": str(plan.dtype).removeprefix("torch."),
-        "hyper": json.dumps({name: plain(value) for name, value in plan.given.items()}),
-    }
-
-
-def plain(value):
-    """A hyper-parameter as JSON can hold it: numbers, options, lists of these, and schedules as text."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    return str(value) if callable(value) or value in (float("inf"), -float("inf")) else value
+    return xr.Dataset(variables, coordinates, attrs={**plan.described(), "seconds": seconds})

@@ -14,7 +14,7 @@ import sympy
 
 from marslab.errors import UsageError, closest
 from marslab.kinds import is_axis, one_of, whole
-from marslab.plan import find_rule
+from marslab.optimizers import find_rule
 from marslab.rule import Rule
 
 __all__ = ["Step", "difference", "gradient", "previous_gradient", "scheduled", "start", "unroll"]

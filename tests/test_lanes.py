@@ -81,6 +81,13 @@ def test_a_constant_schedule_counts_at_every_step():
     assert [table.at(t)["lr"] for t in (1, 20)] == [0.3, 0.3]
 
 
+def test_numbers_inside_a_schedule_keep_float64():
+    table = lanes(lr=lambda t: torch.where(t < 3, 0.1, 0.01), beta1=[lambda t: torch.full_like(t, 0.3), 0.1])
+    table.prepare(1, 20)
+    assert table.at(1)["lr"] == 0.1 and table.at(1)["beta1"].flatten().tolist() == [0.3, 0.1]
+    assert torch.get_default_dtype() == torch.float32
+
+
 @pytest.mark.parametrize("bad", [3, CHUNK - 1, CHUNK, CHUNK + 1, CHUNK + 7])
 def test_a_schedule_is_checked_at_every_step(bad):
     leaving = lambda t: torch.where(t == bad, 1.0, 0.5)

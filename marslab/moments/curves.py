@@ -7,7 +7,6 @@ import torch
 import xarray as xr
 
 from marslab.plan import Plan
-from marslab.simulate import described
 
 __all__ = ["Spectrum", "dataset"]
 
@@ -43,7 +42,7 @@ def dataset(plan: Plan, grid: list[int], rows: list[dict], modes: bool, seconds:
         variables |= {name: ((*dims, "mode"), finite(value).numpy()) for name, value in each.items()}
     times = np.asarray(grid, dtype=np.int64)
     variables["evaluations"] = (("step",), 2 * times - 1 if plan.mode == "exact" else times)
-    return xr.Dataset(variables, {**axes, "step": times}, attrs={**described(plan), "seconds": seconds})
+    return xr.Dataset(variables, {**axes, "step": times}, attrs={**plan.described(), "seconds": seconds})
 
 
 def stacked(rows: list[dict], name: str) -> list[torch.Tensor]:

@@ -12,7 +12,7 @@ from marslab.moments.compose import lift, pack, product, quadratic_form
 from marslab.moments.linear import check_linear
 from marslab.moments.propagation import check_noise, check_problem
 from marslab.moments.timeline import Scalars, steps_tensor, values
-from marslab.plan import find_rule
+from marslab.optimizers import find_rule
 from marslab.rule import Rule
 
 __all__ = ["Stationary", "stability_limit", "stationary"]

@@ -15,9 +15,10 @@ from marslab.moments.linear import check_linear
 from marslab.moments.timeline import Scalars, steps_tensor, values
 from marslab.noise.additive import Additive
 from marslab.noise.curvature import Curvature
-from marslab.plan import Plan, find_rule
+from marslab.optimizers import find_rule
+from marslab.plan import Plan
+from marslab.record import record_grid
 from marslab.rule import Rule
-from marslab.simulate import record_grid
 
 __all__ = ["propagate"]
 

@@ -12,12 +12,22 @@ Template (``marslab/optimizers/my_momentum.py``)::
         return x - lr * m, dict(m=m)
 """
 
+from marslab.errors import unknown
 from marslab.registry import scan
 from marslab.rule import Rule
 
 RULES: dict[str, Rule] = scan(__name__, Rule)
 globals().update(RULES)
 __all__ = [*RULES]
+
+
+def find_rule(rule: Rule | str) -> Rule:
+    """A rule by name, or the rule itself; an unknown name is refused with the closest one."""
+    if isinstance(rule, Rule):
+        return rule
+    if not isinstance(rule, str) or rule not in RULES:
+        raise unknown("rule", rule, RULES)
+    return RULES[rule]
 
 
 def __dir__():
