@@ -4,16 +4,15 @@ from marslab.experiment import Budget, Experiment, simulate
 from marslab.noise import minibatch
 from marslab.problems import two_layer
 
-STEPS = Budget(2_000, 10_000)  # the exact form spends two gradients a step: it is compared after half of its steps
-RECORD = Budget([1, 3, 10, 30, 100, 200, 500, 1_000, 2_000], [1, 10, 100, 300, 1_000, 2_000, 5_000, 10_000])
+STEPS = 2_000  # the exact form spends two gradients a step: it is compared after half of its steps
+RECORD = [1, 3, 10, 30, 100, 200, 500, 1_000, 2_000]
 RATES = [0.003, 0.006, 0.012, 0.024, 0.048]
-TUNING = list(range(100, 108))
-REPORTING = list(range(16))
+SEEDS = Budget([*range(16), *range(100, 108)], [*range(64), *range(100, 116)])  # reporting below 100, tuning above
 setting = dict(
     problem=two_layer(data="digits"),
     noise=minibatch(batch=32),
     lr=RATES,
-    seeds=[*REPORTING, *TUNING],
+    seeds=SEEDS,
     record=RECORD,
     steps=STEPS,
     keep=("loss", "diverged_at", "evaluations"),

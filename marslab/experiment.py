@@ -123,18 +123,17 @@ class Experiment:
         """Stored or else committed data, and where they come from; computes nothing.
 
         Raises:
-            StoreError: there are neither.
+            StoreError: there are neither, or the committed file is damaged.
         """
         identity = self.identity(mode)
         data = results.find(identity.key)
         if data is not None:
             return data, f"computed here, key {identity.key[:12]}"
-        try:
-            data, note = results.published(
-                self.published_path(mode), identity.key, table=identity.table, configuration=self.configuration(mode)
-            )
-        except StoreError as problem:
-            raise StoreError(f"{self.name} has no {mode} result yet: run 'marslab run {self.name}'") from problem
+        path = self.published_path(mode)
+        if not path.is_file():
+            raise StoreError(f"{self.name} has no {mode} result yet: run 'python -m marslab run {self.name}'")
+        configuration = self.configuration(mode)
+        data, note = results.published(path, identity.key, table=identity.table, configuration=configuration)
         return data, "published with the repository" + (f", {note}" if note else f", key {identity.key[:12]}")
 
 

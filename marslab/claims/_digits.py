@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from marslab.claims.base import Finding
-from marslab.tuning import best, final_loss, on_edge, within
+from marslab.tuning import FIRST_TUNING_SEED, best, final_loss, on_edge, within
 from marslab.verdicts import Measurement
 
 MARGIN = math.log(1.05)  # a difference of 5 % in the training loss counts
@@ -24,7 +24,6 @@ def note(measurement: Measurement, runs: dict) -> str:
     """The factor, the tuned rates, and a warning where one lies on the edge of its grid."""
     low, high = (math.exp(end) for end in measurement.error.interval(0.99))
     rates = ", ".join(f"{name} lr {best(r):g}{' (ON THE EDGE)' if on_edge(r) else ''}" for name, r in runs.items())
-    grid = next(iter(runs.values())).sizes["lr"]
-    return (
-        f"loss ratio {math.exp(measurement.estimate):.3f} [{low:.3f}, {high:.3f}]; {rates}; {grid} rates on 8 tuning seeds each"
-    )
+    first = next(iter(runs.values()))
+    tuned = f"{first.sizes['lr']} rates on {int((first.seed >= FIRST_TUNING_SEED).sum())} tuning seeds each"
+    return f"loss ratio {math.exp(measurement.estimate):.3f} [{low:.3f}, {high:.3f}]; {rates}; {tuned}"

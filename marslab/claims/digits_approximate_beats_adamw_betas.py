@@ -1,8 +1,8 @@
 r"""Is the gain over AdamW due to the correction, or to the betas?
 
 A two-layer network on scikit-learn's digits, minibatches of 32 rows, full-data training loss after the same number of
-gradient evaluations. Every method has the same grid of five learning rates and eight tuning seeds (100..107); the
-comparison is paired over 16 reporting seeds (0..15), which share starts and rows. The unit is the logarithm of the
+gradient evaluations. Every method has the same grid of five learning rates and tuning seeds (quick: 100..107); the
+comparison is paired over reporting seeds (quick: 0..15), which share starts and rows. The unit is the logarithm of the
 ratio of final losses: the control is AdamW with MARS's own betas (0.95, 0.99), so that only correction and clip
 differ. This is a tiny network near interpolation: it says nothing about GPT-2.
 """

@@ -1,8 +1,8 @@
 r"""Does exact MARS-AdamW, charged for both gradients, end with a lower training loss than a tuned AdamW?
 
 A two-layer network on scikit-learn's digits, minibatches of 32 rows, full-data training loss after the same number of
-gradient evaluations. Every method has the same grid of five learning rates and eight tuning seeds (100..107); the
-comparison is paired over 16 reporting seeds (0..15), which share starts and rows. The unit is the logarithm of the
+gradient evaluations. Every method has the same grid of five learning rates and tuning seeds (quick: 100..107); the
+comparison is paired over reporting seeds (quick: 0..15), which share starts and rows. The unit is the logarithm of the
 ratio of final losses: the exact form has taken half as many steps. This is a tiny network near interpolation: it says
 nothing about GPT-2.
 """
