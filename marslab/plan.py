@@ -27,6 +27,8 @@ class Plan:
             check_instance("noise", noise, Noise, "noise.additive(sigma=0.1)")
         self.rule, self.problem, self.noise = rule, problem, noise
         self.fallback, self.options = fallback, dict(options or {})
+        if self.options and fallback is None:
+            raise UsageError(f"fallback_options = {self.options!r} without a fallback; name one, for example fallback='adamw'.")
         self.steps = whole("steps", steps)
         self.seeds = check_seeds(seeds)
         self.mode = rule.mode(exact)
