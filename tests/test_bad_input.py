@@ -173,6 +173,7 @@ def test_a_matrix_rule_needs_a_fallback_for_vectors():
 
 
 def test_numbers_of_other_libraries_pass():
-    seen = run("mars_adamw", problem=QUADRATIC, steps=np.int64(3), seeds=np.int32(2), lr=np.float32(0.5), gamma=torch.tensor(0.1),
-               beta1=np.array([0.5, 0.9]), clip_radius=1, exact=0, record=np.array([1, 3]))  # fmt: skip
+    hyper = {"lr": np.float32(0.5), "gamma": torch.tensor(0.1), "beta1": np.array([0.5, 0.9]), "clip_radius": 1}
+    counts = {"steps": np.int64(3), "seeds": np.int32(2), "record": np.array([1, 3]), "exact": 0}
+    seen = run("mars_adamw", problem=QUADRATIC, **counts, **hyper)
     assert seen.sizes == {"beta1": 2, "seed": 2, "step": 2} and seen.attrs["mode"] == "approximate"
