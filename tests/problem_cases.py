@@ -12,7 +12,7 @@ ELEMENTWISE = [
     problems.rosenbrock(dimension=6),
 ]
 CASES = [
-    *(build() for build in problems.registered.values()),
+    *(build() for build in problems.PROBLEMS.values()),
     *ELEMENTWISE,
     problems.quadratic(spectrum=tuple(range(20)), shape=(5, 4), rotation_seed=3),
     problems.matrix_factorization(rows=7, columns=5, rank=2, target_rank=4, seed=1),

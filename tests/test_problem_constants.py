@@ -46,7 +46,7 @@ def ratio(problem, x, y):
 
 
 def test_every_registered_problem_states_all_constants():
-    for build in problems.registered.values():
+    for build in problems.PROBLEMS.values():
         constants = build().constants()
         assert set(constants) == {"L", "L_max", "L_mean_squared", "f_min", "sigma"}
         for value, certainty in constants.values():
@@ -54,7 +54,7 @@ def test_every_registered_problem_states_all_constants():
             assert certainty in ("exact", "bound", "measured", "unknown")
 
 
-@pytest.mark.parametrize("build", problems.registered.values(), ids=list(problems.registered))
+@pytest.mark.parametrize("build", problems.PROBLEMS.values(), ids=list(problems.PROBLEMS))
 def test_stated_constants_hold_for_every_registered_problem(build):
     problem = build()
     if problem.L is not None:

@@ -55,7 +55,7 @@ def test_a_sequence_of_any_kind_is_a_tuple_of_floats():
 )
 def test_bad_input_gets_one_sentence(build, arguments, words):
     with pytest.raises(UsageError) as caught:
-        problems.registered[build](**arguments)
+        problems.PROBLEMS[build](**arguments)
     message = str(caught.value)
     assert all(word in message for word in words) and "\n" not in message
 

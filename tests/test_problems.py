@@ -113,10 +113,10 @@ def test_start_is_a_fresh_copy(problem):
 
 
 def test_the_same_problem_in_two_builds_and_two_processes():
-    code = "from marslab import problems\nfor build in problems.registered.values(): print(build().digest())"
+    code = "from marslab import problems\nfor build in problems.PROBLEMS.values(): print(build().digest())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert other == [build().digest() for build in problems.registered.values()]
-    assert len(set(other)) == len(problems.registered)
+    assert other == [build().digest() for build in problems.PROBLEMS.values()]
+    assert len(set(other)) == len(problems.PROBLEMS)
 
 
 def test_digest_sees_the_seed():
@@ -127,7 +127,7 @@ def test_digest_sees_the_seed():
 
 def test_building_leaves_global_generators_alone():
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    for build in problems.registered.values():
+    for build in problems.PROBLEMS.values():
         dataclasses.replace(build()).digest()
     assert torch.equal(torch_state, torch.get_rng_state())
     assert (numpy_state == np.random.get_state()[1]).all()  # noqa: NPY002
@@ -135,6 +135,6 @@ def test_building_leaves_global_generators_alone():
 
 def test_problems_are_called_by_their_file_name_and_listed():
     assert problems.quadratic(spectrum=(1, 2)).name == "quadratic"
-    assert set(problems.registered) <= set(dir(problems)) and set(problems.registered) <= set(problems.__all__)
-    assert all(build().name == name for name, build in problems.registered.items())
-    assert list(problems.registered) == sorted(problems.registered)
+    assert set(problems.PROBLEMS) <= set(dir(problems)) and set(problems.PROBLEMS) <= set(problems.__all__)
+    assert all(build().name == name for name, build in problems.PROBLEMS.items())
+    assert list(problems.PROBLEMS) == sorted(problems.PROBLEMS)
