@@ -61,7 +61,7 @@ def test_the_template_of_problems_is_a_problem(package):
 
 
 def test_a_new_file_is_a_registered_problem(package):
-    text = Path(problems.registered["rosenbrock"].__module__.replace(".", "/") + ".py")
+    text = Path(problems.PROBLEMS["rosenbrock"].__module__.replace(".", "/") + ".py")
     source = (Path(problems.__file__).parents[2] / text).read_text()
     found = scan(package(valley=source), problems.Problem)
     assert list(found) == ["valley"] and found["valley"]().start()["x"].tolist() == [-1.2, 1.0]
