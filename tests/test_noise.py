@@ -15,6 +15,7 @@ from marslab.errors import UsageError
 from marslab.noise.base import flatten
 from marslab.oracle import Oracle, Samples
 from marslab.schedules import PowerLaw
+from marslab.simulate import run
 from marslab.streams import BLOCK
 
 PLAIN = problems.quadratic((1.0, 0.5, 0.25, 2.0))
@@ -195,3 +196,25 @@ def test_minibatch_is_unbiased_with_the_variance_by_enumeration():
     check_moments(deviation, float(ROWS.gradient_variance(x, batch=4)))
     limit = noise.minibatch(4).constants(ROWS)["sigma"]
     assert limit is not None and float(ROWS.gradient_variance(x, batch=4)) <= limit**2
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.025, 0.5, 1.0])
+def test_variances_at_a_frozen_point(gamma):
+    """Additive noise of variance sigma^2, lr = 0, long after the start: closed forms of the moving average.
+
+    E|m - grad F|^2 / sigma^2 = (1-g)^2 (1-b)/(1+b) + 2 g (1-g) (1-b) + g^2 in the approximate form, the average's own
+    (1-b)/(1+b) in the exact form; E|c - g|^2 / sigma^2 = 2 kappa^2 with kappa = g b / (1-b), and 0 in the exact form.
+    """
+    beta, sigma, seeds = 0.95, 2.0, 256
+    kappa, average = gamma * beta / (1 - beta), (1 - beta) / (1 + beta)
+    quasi = (1 - gamma) ** 2 * average + 2 * gamma * (1 - gamma) * (1 - beta) + gamma**2
+    for exact, spread, moved in ((False, quasi, 2 * kappa**2), (True, average, 0.0)):
+        options = {"problem": problems.quadratic((1.0,) * 100), "noise": noise.additive(sigma), "steps": 300, "record": [300]}
+        seen = run("mars", lr=0.0, gamma=gamma, beta1=beta, seeds=seeds, exact=exact, **options).isel(step=0)
+        for name, expected in (("error", spread), ("correction", moved)):
+            squares = torch.from_numpy((seen[name].values / sigma) ** 2)
+            if expected:
+                assert abs(z_of_mean(squares, expected)) < 5
+                assert abs(z_of_mean(squares, 1.1 * expected)) > 5  # ten percent off would be noticed
+            else:
+                assert squares.max() < 1e-20
