@@ -44,7 +44,8 @@ def event_axes(shape) -> tuple[int, ...]:
 class Recorder:
     """Collects metrics at the steps of ``grid``; from its divergence on a lane records +inf, never NaN.
 
-    A lane has diverged at the first step whose gradient is not finite.
+    A lane has diverged at the first step whose gradient is not finite. Running means are summed in float64: a float32 sum
+    stops growing once its terms fall below its last digit.
     """
 
     def __init__(self, grid: list[int], lanes: tuple[int, ...], dtype: torch.dtype):
@@ -52,7 +53,8 @@ class Recorder:
         self.wanted = set(grid)
         self.alive = torch.ones(lanes, dtype=torch.bool)
         self.lived = torch.zeros(lanes, dtype=torch.int64)
-        self.sum, self.sum_of_squares = torch.zeros(lanes, dtype=dtype), torch.zeros(lanes, dtype=dtype)
+        self.dtype = dtype
+        self.sum, self.sum_of_squares = torch.zeros(2, *lanes, dtype=torch.float64)
         self.count = 0
 
     def watch(self, size: torch.Tensor, running: bool) -> None:
@@ -61,6 +63,7 @@ class Recorder:
         self.lived += self.alive
         self.count += 1
         if running:
+            size = size.double()
             self.sum += size
             self.sum_of_squares += size * size
 
@@ -69,7 +72,7 @@ class Recorder:
         if running:
             metrics = metrics | {"grad_norm_mean": self.sum / t, "grad_norm_squared_mean": self.sum_of_squares / t}
         for name, value in metrics.items():
-            value = torch.as_tensor(value, dtype=self.sum.dtype).expand(self.alive.shape)
+            value = torch.as_tensor(value, dtype=self.dtype).expand(self.alive.shape)
             good = self.alive & torch.isfinite(value)
             self.rows.setdefault(name, []).append(torch.where(good, value, math.inf).numpy())
         self.steps.append((t, evaluations))
