@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
+from marslab import slopes
 from marslab.errors import UsageError
 from marslab.intervals import Estimate, seed_counts
 
@@ -33,7 +35,7 @@ __all__ = ["CANDIDATES", "Exponent", "fit", "local_slopes", "root_mean_square", 
 CANDIDATES = (Fraction(-1, 2), Fraction(-1, 3), Fraction(-1, 4), Fraction(-1, 6))
 FLAT = 0.05  # an end slope nearer to zero than this is a floor, if also shown to be flatter than the slowest candidate
 STEEP = float(max(CANDIDATES))
-MOST_POINTS, LEAST_POINTS = 200, 8
+LEAST_POINTS = 8
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Exponent:
     end_slope: float
     end_low: float
     end_high: float
-    local_steps: tuple[float, ...]
-    local_slopes: tuple[float, ...]
+    local_steps: tuple[float, ...] = field(repr=False)
+    local_slopes: tuple[float, ...] = field(repr=False)
     floor: bool
     diverged: int
     seeds: int
@@ -76,16 +78,16 @@ def fit(steps, values, window, *, log_power=0.0, level=0.99, resamples=10_000, s
     """
     steps, values, exact = _checked(steps, values)
     _check_options(log_power, level, resamples)
+    diverged = int(np.isinf(values[:, steps <= window[1]]).any(axis=1).sum())
     steps, values = _windowed(steps, values, window, log_power)
-    diverged = int(np.isinf(values).any(axis=1).sum())
     described = dict(level=level, window=(float(window[0]), float(window[1])), seeds=len(values), points=len(steps))
     if diverged:
         return _diverged(log_power, diverged, described)
     log_rms = np.log(root_mean_square(values))
-    contrasts, constant, power = _contrasts(np.log(steps), log_power)
-    at = contrasts @ log_rms + constant
-    resampled = None if exact else _resampled(values, resamples, seed) @ contrasts.T + constant
-    slope, drift, end = (_ends(at[i], None if exact else resampled[:, i], len(values), level) for i in range(3))
+    rows, constant, power = slopes.contrasts(np.log(steps), log_power)
+    at = rows @ log_rms + constant
+    replicates = [None] * 3 if exact else _resampled(rows, values, resamples, seed) + constant[:, None]
+    slope, drift, end = (_ends(*pair, len(values), level) for pair in zip(at, replicates, strict=True))
     centres, local = local_slopes(steps, np.exp(log_rms))
     return Exponent(
         *slope,
@@ -109,11 +111,9 @@ def verdict(exponent: Exponent, candidates: Sequence = CANDIDATES, margin: float
     with probability at most 1 - level. Margins above half the smallest gap between candidates are refused.
     """
     ordered = sorted(float(candidate) for candidate in candidates)
-    gap = min((b - a for a, b in zip(ordered, ordered[1:], strict=False)), default=math.inf)
+    gap = min((b - a for a, b in pairwise(ordered)), default=math.inf)
     if not ordered or not 0 < margin <= gap / 2 or drift <= 0:
-        raise UsageError(
-            f"margin {margin} must lie above 0 and at most {gap / 2:.4g}, half the gap of candidates, and drift above 0"
-        )
+        raise UsageError(f"margin {margin} must lie above 0 and at most {gap / 2:.4g}, half the candidates' gap; drift above 0")
     if exponent.diverged:
         return "diverged"
     if exponent.floor:
@@ -137,16 +137,19 @@ def local_slopes(steps, values, *, width: float = 0.5) -> tuple[np.ndarray, np.n
     if not width > 0:
         raise UsageError(f"width is a number of decades above 0, for example 0.5, not {width}")
     positive = np.flatnonzero(steps > 0)
-    chosen = positive[_thin(np.log(steps[positive]))]
+    chosen = positive[slopes.thin(np.log(steps[positive]))]
     log_steps, half = np.log(steps[chosen]), width * math.log(10) / 2
-    log_rms = np.log(root_mean_square(values[:, chosen]))
-    if np.isneginf(log_rms).any():
-        raise UsageError("the root mean square is exactly zero at some step, where no slope exists; end the curve before it")
-    slack = 1e-9
-    centres = [u for u in log_steps if log_steps[0] - slack <= u - half and u + half <= log_steps[-1] + slack]
-    stretches = [np.abs(log_steps - u) <= half + slack for u in centres]
-    kept = [(u, _slope(log_steps[near], log_rms[near])) for u, near in zip(centres, stretches, strict=True) if near.sum() >= 3]
-    return np.exp([u for u, _ in kept]), np.array([slope for _, slope in kept])
+    rms = root_mean_square(values[:, chosen])
+    if (rms == 0).any():
+        raise UsageError(
+            f"the root mean square is exactly zero at step {steps[chosen][rms == 0][0]:g}; end the curve before it"
+        )
+    log_rms = np.log(rms)
+    first, last, slack = log_steps[0] + half - 1e-9, log_steps[-1] - half + 1e-9, half + 1e-9
+    centres = np.flatnonzero((first <= log_steps) & (log_steps <= last))
+    near = {centre: np.abs(log_steps - log_steps[centre]) <= slack for centre in centres}
+    kept = [centre for centre in centres if near[centre].sum() >= 3]
+    return steps[chosen[kept]], np.array([slopes.slope(log_steps[near[centre]], log_rms[near[centre]]) for centre in kept])
 
 
 def root_mean_square(values) -> np.ndarray:
@@ -154,48 +157,16 @@ def root_mean_square(values) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     scale = values.max(axis=0)
     safe = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
-    return np.sqrt(((values / safe) ** 2).mean(axis=0)) * safe
+    with np.errstate(over="ignore"):  # only where another seed is infinite already
+        return np.sqrt(((values / safe) ** 2).mean(axis=0)) * safe
 
 
-def _slope(x: np.ndarray, y: np.ndarray) -> float:
-    return math.inf if np.isinf(y).any() else float(_solve(x, 1)[0][1] @ y)
-
-
-def _solve(x: np.ndarray, degree: int, extra: np.ndarray | None = None) -> tuple[np.ndarray, float]:
-    """Rows that map y to the weighted least squares coefficients of 1, x, .., (extra), x centred and scaled to [-1, 1]."""
-    half = (x[-1] - x[0]) / 2
-    unit = (x - x.mean()) / half
-    columns = [unit**power for power in range(degree + 1)] + ([] if extra is None else [extra])
-    root = np.sqrt(np.gradient(x))
-    rows = np.linalg.pinv(np.stack(columns, axis=1) * root[:, None]) * root
-    rows[1] /= half  # the slope, per unit of x
-    return rows, half
-
-
-def _contrasts(log_steps, log_power) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and constants: (slope, drift, end slope) = rows @ log r + constants; then the row of the fitted log power."""
-    log_log = np.log(log_steps) if log_power != 0 else np.zeros_like(log_steps)
-    power = np.zeros_like(log_steps)
-    slope = _solve(log_steps, 1)[0][1]
-    if log_power == "free":
-        rows, _ = _solve(log_steps, 1, log_log)
-        slope, power = rows[1], rows[2]
-    parabola, half = _solve(log_steps, 2)
-    drift = 4 * parabola[2] / half  # the derivative of q u^2 changes by 4 q from u = -1 to u = 1
-    end = np.zeros_like(log_steps)
-    last = min(int(np.searchsorted(log_steps, log_steps[-1] - 2 * half / 3)), len(log_steps) - 4)
-    end[last:] = _solve(log_steps[last:], 1)[0][1]
-    if log_power == "free":
-        return np.stack([slope, drift - (drift @ log_log) * power, end]), np.zeros(3), power
-    return np.stack([slope, drift, end]), -log_power * np.array([slope @ log_log, drift @ log_log, 0.0]), power
-
-
-def _resampled(values, resamples, seed) -> np.ndarray:
-    """Log r of resampled seeds, shape (resamples, K); -inf where a resample holds only zeros."""
+def _resampled(rows, values, resamples, seed) -> np.ndarray:
+    """Rows @ log r of resampled seeds, shape (rows, resamples); not finite where a resample holds only zeros."""
     scale = values.max(axis=0)
     squares = seed_counts(len(values), resamples, seed) @ (values / scale) ** 2 / len(values)
-    with np.errstate(divide="ignore"):
-        return np.log(squares) / 2 + np.log(scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return rows @ (np.log(squares) / 2 + np.log(scale)).T
 
 
 def _ends(value, replicates, seeds, level) -> tuple[float, float, float]:
@@ -211,43 +182,27 @@ def _diverged(log_power, diverged, described) -> Exponent:
     return Exponent(math.inf, math.inf, math.inf, **described, log_power=power, **endless, **empty, diverged=diverged)
 
 
-def _thin(log_steps) -> np.ndarray:
-    """Indices of all steps, or where there are too many of those nearest to log-spaced targets."""
-    if len(log_steps) <= MOST_POINTS:
-        return np.arange(len(log_steps))
-    targets = np.linspace(log_steps[0], log_steps[-1], MOST_POINTS)
-    after = np.searchsorted(log_steps, targets).clip(1, len(log_steps) - 1)
-    nearer = targets - log_steps[after - 1] < log_steps[after] - targets
-    return np.unique(after - nearer)
-
-
 def _windowed(steps, values, window, log_power) -> tuple[np.ndarray, np.ndarray]:
     first, last = window
     if not steps[0] <= first < last <= steps[-1] or first <= 0:
-        raise UsageError(
-            f"the window {first} to {last} does not lie in the recorded steps {steps[0]:g} to {steps[-1]:g}, above 0"
-        )
+        raise UsageError(f"the window {first} to {last} must rise inside the recorded steps, {steps[0]:g} to {steps[-1]:g}")
     if first <= 1 and log_power != 0:
         raise UsageError(f"the log factor needs steps above 1, where log log t exists; start the window after {first}")
     inside = np.flatnonzero((first <= steps) & (steps <= last))
     if len(inside) < LEAST_POINTS:
-        raise UsageError(
-            f"the window {first} to {last} holds {len(inside)} recorded steps; it needs {LEAST_POINTS}, so widen it"
-        )
+        raise UsageError(f"the window {first} to {last} holds {len(inside)} recorded steps of {LEAST_POINTS} needed; widen it")
     zero = inside[(values[:, inside] == 0).all(axis=0)]
     if len(zero):
         raise UsageError(f"the root mean square is exactly zero at step {steps[zero[0]]:g}; end the window before it")
-    chosen = inside[_thin(np.log(steps[inside]))]
+    chosen = inside[slopes.thin(np.log(steps[inside]))]
     return steps[chosen], values[:, chosen]
 
 
 def _check_options(log_power, level, resamples):
     if log_power != "free" and not (isinstance(log_power, int | float) and math.isfinite(log_power)):
         raise UsageError(f"log_power is a number, as 0.5, or 'free', not {log_power!r}")
-    if not 0 < level < 1:
-        raise UsageError(f"the level of an interval lies between 0 and 1, for example 0.99, not {level}")
-    if resamples * (1 - level) < 10:
-        raise UsageError(f"{resamples} resamples are too few for the level {level}; take {math.ceil(10 / (1 - level))} or more")
+    if not 0 < level < 1 or resamples * (1 - level) < 10 - 1e-9:
+        raise UsageError(f"the level {level} must lie in (0, 1), with at least 10 / (1 - level) resamples, not {resamples}")
 
 
 def _checked(steps, values) -> tuple[np.ndarray, np.ndarray, bool]:
