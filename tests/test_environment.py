@@ -23,7 +23,7 @@ CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 CONSTRAINTS = (ROOT / "constraints.txt").read_text()
 
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "playwright": "playwright-python"}
-IMPORT_NAMES = {"scikit-learn": "sklearn", "pyyaml": "yaml", "py-rattler": "rattler"}
+IMPORT_NAMES = {"scikit-learn": "sklearn", "pyyaml": "yaml", "pillow": "PIL", "py-rattler": "rattler"}
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 PLATFORMS = [("linux", "Linux", "x86_64"), ("linux", "Linux", "aarch64"), ("darwin", "Darwin", "arm64")]
 

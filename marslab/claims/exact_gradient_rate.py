@@ -1,9 +1,10 @@
 r"""The rate O(log T / T^(1/3)) of the paper, read as a statement on the gradient norm by T = 10^6.
 
 The theorem bounds the estimator's error and the step, and asymptotically the gradient follows. But with its own
-constants (c = 33, s = 190, the smallest feasible pair at L = rho = 1) the asymptotic regime lies beyond t of about (c
-/ gamma lambda)^3: the local slope comes within 0.01 of -1/3 only near T = 10^8. The note says when, from the closed
-form and, for c = s = 1 outside the theorem's conditions, from exact moments, where -1/3 is reached early.
+constants (c = 33, s = 190: the smallest c at L = rho = 1, and an s just above the smallest feasible one) the
+asymptotic regime lies beyond t of about (c / gamma lambda)^3: the local slope comes within 0.01 of -1/3 only near T =
+10^8. The note says when, from the closed form and, for c = s = 1 outside the theorem's conditions, from exact
+moments, where -1/3 is reached early.
 """
 
 import numpy as np
