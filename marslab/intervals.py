@@ -4,8 +4,8 @@ Two sources of tails are used together. The *t tail* takes the standard error an
 The *expanded percentile* tail counts bootstrap replicates beyond a bound and widens the count for few seeds: a share q of
 the replicates stands for a p value of ``stdtr(n - 1, ndtri(q) * sqrt((n - 1) / n))``, since the plain percentile interval is
 too short by the factor sqrt((n - 1) / n) and by having normal quantiles. Where replicates exist, the wider end of the
-interval and the larger p value count. Measured on exponents of 8, 16 and 64 seeds at a nominal 1 % of misses: plain
-percentile and BCa intervals missed 1.5 to 8 %, the wider of the two 0.5 to 2.5 % (the largest for the heaviest tails).
+interval and the larger p value count. Measured on exponents of 8, 16 and 64 seeds, light and heavy tails, 1000 repeats
+each at a nominal 1 % of misses: the wider of the two missed 0.8 to 1.9 %, plain percentile and BCa intervals 1.5 to 8 %.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def verdict(exponent: Exponent, candidates: Sequence = CANDIDATES, margin: float
     """
     ordered = sorted(float(candidate) for candidate in candidates)
     gap = min((b - a for a, b in pairwise(ordered)), default=math.inf)
-    if not ordered or not 0 < margin <= gap / 2 or drift <= 0:
+    if not ordered or not 0 < margin <= gap / 2 + 1e-12 or drift <= 0:
         raise UsageError(f"margin {margin} must lie above 0 and at most {gap / 2:.4g}, half the candidates' gap; drift above 0")
     if exponent.diverged:
         return "diverged"

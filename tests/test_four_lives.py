@@ -13,8 +13,8 @@ import torch
 import marslab as ml
 from marslab import moments, symbolic
 from marslab.optim import RuleOptimizer
-from marslab.oracle import Samples
 from marslab.optimizers import find_rule
+from marslab.oracle import Samples
 from marslab.rule import rule
 
 P, Q, A, B, E, F, R = np.random.default_rng(7).uniform(0.2, 0.8, size=7).tolist()
