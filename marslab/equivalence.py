@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marslab.errors import UsageError, unknown
-from marslab.intervals import Estimate, seed_counts
+from marslab.intervals import Estimate
 
 __all__ = ["Equivalence", "equivalence"]
 
@@ -61,8 +61,8 @@ def equivalence(
     `a`, `b`: values over seeds, shape (n,); without `b`, `a` holds the differences (or ratios) themselves. Paired by
     default (common random numbers); `paired=False` compares independent samples. `margin`: a positive number m for
     [-m, m], on the ratio scale a factor m > 1 for [1/m, m], or a pair (low, high). `method`: 't', or 'bootstrap' (t and
-    bootstrap tails together, see marslab.intervals; for skewed samples). Raises UsageError on NaN, unequal pairs,
-    non-positive ratios or a bad margin.
+    studentised bootstrap together, see marslab.intervals; for skewed samples, from 5 seeds on). Raises UsageError on
+    NaN, unequal pairs, non-positive ratios or a bad margin.
     """
     if scale not in SCALES or method not in METHODS:
         raise unknown("scale", scale, SCALES) if scale not in SCALES else unknown("method", method, METHODS)
@@ -70,7 +70,7 @@ def equivalence(
         raise UsageError(f"alpha lies between 0 and 0.5, for example 0.01, not {alpha}")
     low, high = _margin(margin, scale)
     groups = _groups(a, b, paired, scale)
-    estimate = _estimate(groups, method, resamples, seed)
+    estimate = Estimate.of_means(groups, resamples if method == "bootstrap" else 0, seed)
     back = math.exp if scale == "ratio" else float
     return Equivalence(
         estimate=_safe(back, estimate.value),
@@ -125,27 +125,3 @@ def _sample(name, values, scale) -> np.ndarray:
     if scale == "ratio" and (values <= 0).any():
         raise UsageError(f"{name} holds {values.min():g}, and ratios need positive values; use scale='difference'")
     return np.log(values) if scale == "ratio" else values
-
-
-def _estimate(groups, method, resamples, seed) -> Estimate:
-    signs = (1, -1)
-    with np.errstate(invalid="ignore"):
-        value = float(sum(sign * group.mean() for sign, group in zip(signs, groups, strict=False)))
-    if not math.isfinite(value):  # a diverged lane makes the mean infinite; both samples diverged: no better than +inf
-        return Estimate(-math.inf if value == -math.inf else math.inf, math.inf)
-    if any(len(group) < 2 for group in groups):
-        return Estimate(value, math.inf)
-    shares = np.array([0.0 if np.ptp(group) == 0 else group.var(ddof=1) / len(group) for group in groups])
-    variance = shares.sum()
-    df = variance**2 / sum(share**2 / (len(g) - 1) for share, g in zip(shares, groups, strict=True)) if variance else math.inf
-    replicates = _replicates(groups, resamples, seed) if method == "bootstrap" else None
-    return Estimate(value, math.sqrt(variance), float(df), replicates)
-
-
-def _replicates(groups, resamples, seed) -> np.ndarray:
-    """Means of resampled seeds, the second sample's taken off; the two samples are resampled independently."""
-    streams = np.random.SeedSequence(seed).spawn(2)
-    total = np.zeros(resamples)
-    for sign, group, stream in zip((1, -1), groups, streams, strict=False):
-        total += sign * (seed_counts(len(group), resamples, stream) @ group) / len(group)
-    return total

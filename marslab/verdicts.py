@@ -32,9 +32,10 @@ class Measurement:
     """A number, what is known of its error, and how it was got.
 
     `standard_error`: of the estimate, or None to take it from `replicates` (bootstrap replicates of the estimate, see
-    marslab.intervals); `seeds`: independent seeds behind it, None when the standard error is known exactly (normal
-    tails); `diverged`: seeds that diverged; `level`: of the interval; `kind`: one of KINDS. A symbolic or exact
-    measurement has no error. An infinite estimate (a diverged lane) is allowed, NaN is refused with a UsageError.
+    marslab.intervals, also for `studentised`); `seeds`: independent seeds behind it, None when the standard error is
+    known exactly (normal tails); `diverged`: seeds that diverged; `level`: of the interval; `kind`: one of KINDS. A
+    symbolic or exact measurement has no error. An infinite estimate (a diverged lane) is allowed, NaN is refused with a
+    UsageError.
     """
 
     estimate: float
@@ -44,6 +45,7 @@ class Measurement:
     kind: str = "Monte Carlo"
     level: float = 0.99
     diverged: int = 0
+    studentised: np.ndarray | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -55,25 +57,25 @@ class Measurement:
         self.error  # noqa: B018  refuses NaN and negative errors at once
 
     @classmethod
-    def of(cls, samples, **fields) -> Measurement:
-        """Mean over seeds of `samples`, shape (seeds,); infinite samples (diverged lanes) make it infinite."""
+    def of(cls, samples, *, resamples=10_000, seed=0, **fields) -> Measurement:
+        """Mean over seeds of `samples`, shape (seeds,); infinite samples (diverged lanes) make it infinite.
+
+        The tails are those of t and of the studentised bootstrap together; `resamples=0` takes t alone (normal samples).
+        """
         samples = _checked(samples)
-        diverged, seeds = int(np.isinf(samples).sum()), len(samples)
-        if diverged:
-            return cls(_infinite(samples), math.inf, seeds=seeds, diverged=diverged, **fields)
-        spread = 0.0 if np.ptp(samples) == 0 else float(samples.std(ddof=1))
-        error = math.inf if seeds < 2 else spread / math.sqrt(seeds)
-        return cls(float(samples.mean()), error, seeds=seeds, **fields)
+        mean = Estimate.of_means([samples], resamples, seed)
+        known = dict(standard_error=mean.standard_error, studentised=mean.studentised)
+        return cls(mean.value, **known, seeds=len(samples), diverged=int(np.isinf(samples).sum()), **fields)
 
     @classmethod
-    def between(cls, a, b, **fields) -> Measurement:
+    def between(cls, a, b, **options) -> Measurement:
         """Mean of the paired differences a - b, both of shape (seeds,); lanes where either diverged are counted."""
         a, b = _checked(a), _checked(b)
         if len(a) != len(b):
             raise UsageError(f"a has {len(a)} seeds and b {len(b)}; paired differences need the same seeds")
         with np.errstate(invalid="ignore"):
             difference = a - b
-        return cls.of(np.where(np.isnan(difference), np.inf, difference), **fields)
+        return cls.of(np.where(np.isnan(difference), np.inf, difference), **options)
 
     @classmethod
     def resampled(cls, statistic: Callable, data, *, resamples=10_000, seed=0, **fields) -> Measurement:
@@ -100,7 +102,9 @@ class Measurement:
             return Estimate.of_replicates(self.estimate, self.replicates, self.seeds)
         df = math.inf if self.seeds is None else max(self.seeds - 1, 1)
         one = self.seeds is not None and self.seeds < 2
-        return Estimate(float(self.estimate), math.inf if one else float(self.standard_error), df, self.replicates)
+        return Estimate(
+            float(self.estimate), math.inf if one else float(self.standard_error), df, self.replicates, self.studentised
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +235,3 @@ def _checked(samples, dimensions=1) -> np.ndarray:
     if np.isnan(samples).any():
         raise UsageError("the samples hold NaN; record +inf from a divergence on, never NaN")
     return samples
-
-
-def _infinite(samples: np.ndarray) -> float:
-    return -math.inf if (samples[np.isinf(samples)] < 0).all() else math.inf
