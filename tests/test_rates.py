@@ -48,6 +48,16 @@ def test_recording_grid_hardly_matters():
     assert fit(dense, curve(dense.astype(float)), (200, 20_000)).points <= 200
 
 
+def test_every_step_weighs_its_stretch_of_log_t():
+    """A short curve recorded at every step gives the slope of log-spaced points, not that of its crowded end."""
+    steps, even = np.arange(5.0, 151.0), np.geomspace(5, 150, 2000)
+    curve = lambda t: 1 / t + 0.02
+    log_spaced = stats.linregress(np.log(even), np.log(curve(even))).slope
+    crowded = stats.linregress(np.log(steps), np.log(curve(steps))).slope
+    assert abs(crowded - log_spaced) > 0.02
+    assert fit(steps, curve(steps), (5, 150)).slope == pytest.approx(log_spaced, abs=2e-3)
+
+
 def test_log_factor_is_divided_out():
     values = np.sqrt(np.log(STEPS)) * STEPS ** (-1 / 3)
     plain, fixed, free = (fit(STEPS, values, WINDOW, log_power=q) for q in (0, 0.5, "free"))
