@@ -1,9 +1,13 @@
 """The command line: ``python -m marslab reproduce | run | figure | claims | list | bench | doctor``."""
 
-import os
 import subprocess
 import sys
 from typing import Annotated
+
+from marslab import interrupt
+
+if __name__ == "__main__":  # at once: the imports below and in the commands take seconds
+    interrupt.install()
 
 import tyro
 
@@ -162,25 +166,18 @@ COMMANDS = {
 }
 
 
-def interrupted() -> int:
-    """Ctrl-C: end the workers, say how to go on."""
-    from marslab import work
-
-    print("\nInterrupted. Finished results are kept; the same command goes on from here.", file=sys.stderr, flush=True)
-    work.stop_workers()
-    sys.stdout.flush()
-    os._exit(130)  # worker threads of the pool would be waited for otherwise
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; a user's error is one sentence and exit status 2."""
+    """Run a command (that of the command line by default); a user's error is one sentence and exit status 2."""
+    if arguments is None:
+        interrupt.install()
     try:
-        return tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="marslab", args=arguments, description=__doc__)
+        status = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="marslab", args=arguments, description=__doc__)
     except (UsageError, StoreError) as problem:
         print(f"marslab: {problem}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return interrupted()
+        status = 2
+    if arguments is None:
+        interrupt.ignore()
+    return status
 
 
 if __name__ == "__main__":

@@ -1,13 +1,18 @@
 """Work for several processes: experiments first, then claims, each found or computed and stored; resumable at any moment."""
 
-import signal
+import functools
+import os
+import threading
+import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import BrokenExecutor
 
-from marslab import experiment, ledger, results
+from marslab import experiment, interrupt, ledger, results
 
-__all__ = ["Task", "missing_claims", "missing_experiments", "perform", "stop_workers"]
+__all__ = ["Task", "missing_claims", "missing_experiments", "perform"]
 
 Task = tuple[str, str, str]  # (kind, name, mode)
+ENDED = "its worker process was ended from outside, most likely for want of memory; --jobs 1 needs the least"
 
 
 def missing_experiments(names: Iterable[str], mode: str) -> list[Task]:
@@ -25,21 +30,30 @@ def perform(tasks: list[Task], jobs: int, done: Callable[[str, str], None]) -> d
 
     Returns {name: problem} for those that could not be done. Nothing is lost on interruption: what had ended is stored.
     """
+    ended = {}
+    try:
+        for name, problem in started(tasks, jobs):
+            ended[name] = problem
+            done(name, problem)
+    except BrokenExecutor:
+        ended = {name: ENDED for _, name, _ in tasks} | ended
+    return {name: problem for name, problem in ended.items() if problem}
+
+
+def started(tasks: list[Task], jobs: int):
+    """The tasks' outcomes, in the order in which they end."""
     from joblib import Parallel, delayed
 
-    problems = {}
     pool = Parallel(n_jobs=max(1, min(jobs, len(tasks))), return_as="generator_unordered", batch_size=1)
-    for name, problem in pool(delayed(alone)(task) for task in tasks):
-        if problem:
-            problems[name] = problem
-        done(name, problem)
-    return problems
+    with interrupt.deferred():
+        return pool(delayed(alone)(task, os.getpid()) for task in tasks)
 
 
-def alone(task: Task) -> tuple[str, str]:
-    """One task in a worker process: its name, and what went wrong, if anything did."""
+def alone(task: Task, parent: int) -> tuple[str, str]:
+    """One task, in a worker process: its name, and what went wrong, if anything did."""
     import torch
 
+    follow(parent)
     torch.set_num_threads(1)
     kind, name, mode = task
     try:
@@ -49,9 +63,14 @@ def alone(task: Task) -> tuple[str, str]:
     return name, ""
 
 
-def stop_workers() -> None:
-    """End the worker processes at once; a second Ctrl-C meanwhile changes nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from joblib.externals.loky import get_reusable_executor
+@functools.cache
+def follow(parent: int) -> None:
+    """End this worker when its parent is gone: after kill -9 it would go on computing."""
 
-    get_reusable_executor().shutdown(wait=False, kill_workers=True)
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
