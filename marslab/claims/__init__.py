@@ -1,5 +1,7 @@
 """Claims, one a file; the folder is scanned. A claim predicts before it measures, and can fail.
 
+Rules are imported, not named by a string, so that a changed rule is measured anew.
+
 Template (``marslab/claims/my_claim.py``; the docstring is the derivation that the page shows)::
 
     from marslab.claims.base import Claim, Finding

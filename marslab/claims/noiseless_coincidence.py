@@ -8,22 +8,24 @@ MARS-Lion on a nonconvex bowl over 300 steps.
 import numpy as np
 
 from marslab.claims.base import Claim, Finding
+from marslab.optimizers import mars, mars_adamw, mars_lion
 from marslab.problems import bowl
+from marslab.rule import Rule
 from marslab.simulate import run
 from marslab.verdicts import Measurement
 
-RULES = {"mars": 0.05, "mars_adamw": 0.01, "mars_lion": 0.01}
+RULES = ((mars, 0.05), (mars_adamw, 0.01), (mars_lion, 0.01))
 STEPS = 300
 
 
 def measure(data):
     """Run both forms without noise and compare every gradient norm."""
-    gaps = [difference(rule, lr) for rule, lr in RULES.items()]
-    note = "with gamma = 0.5; " + ", ".join(f"{rule} {gap:.1e}" for rule, gap in zip(RULES, gaps, strict=True))
+    gaps = [difference(rule, lr) for rule, lr in RULES]
+    note = "with gamma = 0.5; " + ", ".join(f"{rule.name} {gap:.1e}" for (rule, _), gap in zip(RULES, gaps, strict=True))
     return Finding(Measurement(max(gaps), kind="exact"), STEPS, len(RULES) * (3 * STEPS - 1), note)
 
 
-def difference(rule: str, lr: float) -> float:
+def difference(rule: Rule, lr: float) -> float:
     """The largest relative difference between the two forms' gradient norms."""
     exact, approximate = (
         run(rule, problem=bowl(dimension=20), steps=STEPS, exact=mode, gamma=0.5, lr=lr, record=STEPS).grad_norm.values

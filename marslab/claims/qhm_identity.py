@@ -11,6 +11,7 @@ import sympy
 from marslab import symbolic
 from marslab.claims._symbols import nothing, remaining
 from marslab.claims.base import Claim, Finding
+from marslab.optimizers import mars, qhm
 
 STEPS = 5
 
@@ -18,9 +19,9 @@ STEPS = 5
 def measure(data):
     """Prove both first-step conventions, and show what remains when gamma varies."""
     gamma = sympy.Symbol("gamma")
-    constant = symbolic.difference("mars", "qhm", exact=False, first="zero", b={"nu": 1 - gamma})
+    constant = symbolic.difference(mars, qhm, exact=False, first="zero", b={"nu": 1 - gamma})
     found = remaining(constant, *gaps())
-    varying = symbolic.difference("mars", "qhm", exact=False, first="zero", steps=3,
+    varying = symbolic.difference(mars, qhm, exact=False, first="zero", steps=3,
                                   a={"gamma": symbolic.scheduled("gamma")},
                                   b={"nu": lambda t: 1 - sympy.Symbol(f"gamma_{t}")})  # fmt: skip
     note = f"{found.note}; with a varying gamma there remains {sympy.sstr(sympy.factor(varying))}"
@@ -30,8 +31,8 @@ def measure(data):
 def gaps():
     """Under the paper's first step: m_t(MARS) - estimate_t(QHM) + gamma beta^t g_1, for t = 1..STEPS."""
     beta, gamma = sympy.symbols("beta1 gamma")
-    ours = symbolic.unroll("mars", STEPS, exact=False, first="equal")
-    quasi = symbolic.unroll("qhm", STEPS, nu=1 - gamma)
+    ours = symbolic.unroll(mars, STEPS, exact=False, first="equal")
+    quasi = symbolic.unroll(qhm, STEPS, nu=1 - gamma)
     return [a.estimate - b.estimate + gamma * beta**a.t * symbolic.gradient(1) for a, b in zip(ours, quasi, strict=True)]
 
 

@@ -12,6 +12,7 @@ import sympy
 from marslab import symbolic
 from marslab.claims._symbols import nothing, remaining
 from marslab.claims.base import Claim
+from marslab.optimizers import mars, storm
 
 STEPS = 5
 
@@ -19,17 +20,17 @@ STEPS = 5
 def measure(data):
     """Prove constant and scheduled beta, and the gap under the paper's own first step."""
     schedule = {"gamma": 1, "exact": True, "beta1": symbolic.scheduled("beta")}
-    constant = symbolic.difference("mars", "storm", gamma=1, exact=True, first="zero")
-    scheduled = symbolic.difference("mars", "storm", first="zero", steps=STEPS, **schedule)
+    constant = symbolic.difference(mars, storm, gamma=1, exact=True, first="zero")
+    scheduled = symbolic.difference(mars, storm, first="zero", steps=STEPS, **schedule)
     return remaining(constant, scheduled, *gaps())
 
 
 def gaps():
     """Under the paper's first step: m_t(MARS) - m_t(STORM) + beta^t g_1, for t = 1..STEPS."""
     beta = sympy.Symbol("beta1")
-    ours = symbolic.unroll("mars", STEPS, exact=True, first="equal", gamma=1)
-    storm = symbolic.unroll("storm", STEPS, first="zero")
-    return [a.estimate - b.estimate + beta**a.t * symbolic.gradient(1) for a, b in zip(ours, storm, strict=True)]
+    ours = symbolic.unroll(mars, STEPS, exact=True, first="equal", gamma=1)
+    other = symbolic.unroll(storm, STEPS, first="zero")
+    return [a.estimate - b.estimate + beta**a.t * symbolic.gradient(1) for a, b in zip(ours, other, strict=True)]
 
 
 storm_identity = Claim(
