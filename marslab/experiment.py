@@ -66,11 +66,12 @@ class Run:
         """The code that the result depends on: engine, rule, problem, noise laws and schedules."""
         from marslab.optimizers import find_rule
 
-        noise = self.options.get("noise")
-        used = [ENGINES[self.engine][0], find_rule(self.rule).function, self.options["problem"]]
-        used += list(noise.parts) if noise is not None else []
-        values = [v for option in self.options.values() for v in (option if isinstance(option, list | tuple) else [option])]
-        return used + [type(value) for value in values if callable(value) and not isinstance(value, type)]
+        used = [ENGINES[self.engine][0], find_rule(self.rule).function]
+        for options in map(self.resolve, MODES):
+            values = [v for option in options.values() for v in (option if isinstance(option, list | tuple) else [option])]
+            used += [options["problem"], *getattr(options.get("noise"), "parts", ())]
+            used += [type(value) for value in values if callable(value) and not isinstance(value, type)]
+        return used
 
 
 def simulate(rule: str, *, keep=(), **options) -> Run:
