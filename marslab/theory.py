@@ -57,9 +57,9 @@ def stability_limit(*, gamma, beta):
 
 
 def variance_optimal_gamma(a, *, beta):
-    r"""The gamma that minimises approximate MARS's stationary P for small a: :math:`(\sqrt{k^2 + ak} - k)/a`."""
+    r"""The gamma that minimises approximate MARS's stationary P for small a: :math:`(\sqrt{k^2 + ak} - k)/a`, at most 1/2."""
     k = 1 - beta
-    return (np.sqrt(k * k + a * k) - k) / a
+    return k / (np.sqrt(k * k + np.asarray(a, float) * k) + k)  # the same, without the difference of near-equal numbers
 
 
 def quasi_static(t, *, c, s, gamma=1.0, curvature=1.0, sigma=1.0):

@@ -7,6 +7,8 @@ Losses are compared as logarithms, so that one unlucky seed does not choose the 
 import numpy as np
 import xarray as xr
 
+from marslab.errors import UsageError
+
 __all__ = ["FIRST_TUNING_SEED", "best", "final_loss", "on_edge", "reporting", "within"]
 
 FIRST_TUNING_SEED = 100
@@ -25,6 +27,8 @@ def reporting(data: xr.Dataset) -> xr.Dataset:
 def best(data: xr.Dataset, axis: str = "lr") -> float:
     """The axis value with the lowest mean log loss at the end over the tuning seeds (a diverged lane counts as +inf)."""
     tuning = data.loss.sel(seed=data.seed >= FIRST_TUNING_SEED).isel(step=-1).transpose(axis, "seed").values
+    if not tuning.size:
+        raise UsageError(f"no seed is a tuning seed: run some of {FIRST_TUNING_SEED} and more, besides those reported.")
     return float(data[axis].values[np.argmin(np.log(tuning).mean(axis=1))])
 
 
