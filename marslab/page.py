@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from marslab import experiment, ledger, paths
 from marslab.draw import Drawn
 from marslab.ledger import Entry
-from marslab.results.files import write
+from marslab.results.files import sweep, write
 
 __all__ = ["build", "write_page"]
 
@@ -64,6 +64,7 @@ def badge(verdict: str) -> str:
 def write_page(entries: list[Entry], drawn: list[Drawn], mode: str = "quick"):
     """Write figures/index.html, whole or not at all; returns its path."""
     path = paths.FIGURES / "index.html"
+    sweep(path.parent)
     write(path, build(entries, drawn, mode).encode(), REMEDY)
     return path
 
@@ -130,7 +131,7 @@ def table(entry: Entry) -> str:
         "smallest detectable effect": lambda row, verdict: text(ledger.number(row.detectable)),
         "seen beside it": lambda row, verdict: text(row.note),
         "effort": lambda row, verdict: text(ledger.effort(row)),
-        "prediction's file": lambda row, verdict: f"<code>marslab/claims/{row.name}.py {row.prediction_hash}</code>",
+        "prediction's file": lambda row, verdict: f"<code>{text(f'marslab/claims/{row.name}.py {row.prediction_hash}')}</code>",
         "data": lambda row, verdict: (
             "<br>".join(f"<code>{text(n)} {text(k[:16])}</code>" for n, k in row.keys.items()) or "none"
         ),
