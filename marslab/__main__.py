@@ -24,7 +24,7 @@ def say(line: str = "") -> None:
 
 
 def work_through(title: str, tasks: list, jobs: int) -> dict[str, str]:
-    """Do tasks with a progress bar; returns the problems by name."""
+    """Do tasks with a progress bar; returns {"kind name": problem}."""
     from tqdm import tqdm
 
     from marslab import work
@@ -50,35 +50,51 @@ def checked_jobs(jobs: int) -> int:
 def report(problems: dict[str, str]) -> int:
     """Name what could not be done; the exit status."""
     for name, problem in problems.items():
-        say(f"{name} could not be run: {problem}")
+        say(f"{name} could not be made: {problem}")
     return 1 if problems else 0
+
+
+def measure(experiments, claims, mode: str, jobs: int) -> dict[str, str]:
+    """Run what is missing of experiments, then of claims; returns {"kind name": problem}."""
+    from marslab import work
+
+    problems = work_through("experiments", work.missing_experiments(experiments, mode), jobs)
+    tasks = work.missing_claims(claims, mode)
+    problems |= work.blocked(tasks, problems)
+    return problems | work_through("claims", [t for t in tasks if f"claim {t[1]}" not in problems], jobs)
 
 
 def reproduce(full: Full = False, jobs: Jobs = 2) -> int:
     """Run the experiments, draw the figures, print the ledger, write figures/index.html."""
-    from marslab import experiment, ledger, page, results, work
+    from marslab import draw, experiment, ledger, page, results
 
     mode = "full" if full else "quick"
-    results.check_writable()
     jobs = checked_jobs(jobs)
-    problems = work_through("experiments", work.missing_experiments(experiment.names(), mode), jobs)
-    problems |= work_through("claims", work.missing_claims((), mode), jobs)
-    drawn = draw_all((), mode)
+    results.check_writable()
+    draw.check_writable()
+    problems = measure(experiment.names(), (), mode, jobs)
+    drawn, undrawn = draw_all((), mode)
     found = ledger.entries()
     path = page.write_page(found, drawn, mode)
     say("\n".join(ledger.lines(found)))
-    status = report(problems)
+    status = report(problems | undrawn)
     say(f"page: {path}")
     return status
 
 
-def draw_all(names: tuple, mode: str) -> list:
-    """Draw figures with a progress bar."""
+def draw_all(names: tuple, mode: str) -> tuple[list, dict[str, str]]:
+    """Draw figures with a progress bar; those drawn, and {"figure NAME": problem} for the others."""
     from tqdm import tqdm
 
     from marslab import draw
 
-    return [draw.draw(name, mode) for name in tqdm(draw.chosen(names), desc="figures", unit="", dynamic_ncols=True)]
+    drawn, problems = [], {}
+    for name in tqdm(draw.chosen(names), desc="figures", unit="", dynamic_ncols=True):
+        try:
+            drawn.append(draw.draw(name, mode))
+        except Exception as problem:  # the others are drawn all the same
+            problems[f"figure {name}"] = str(problem) if isinstance(problem, StoreError) else repr(problem)
+    return drawn, problems
 
 
 def run(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = False) -> int:
@@ -86,11 +102,12 @@ def run(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = F
     from marslab import experiment, results, work
 
     mode = "full" if full else "quick"
+    jobs = checked_jobs(jobs)
     loaded = {name: experiment.load(name) for name in names or experiment.names()}
     results.check_writable()
-    problems = work_through("experiments", work.missing_experiments(loaded, mode), checked_jobs(jobs))
+    problems = work_through("experiments", work.missing_experiments(loaded, mode), jobs)
     for name, each in loaded.items():
-        if name not in problems:
+        if f"experiment {name}" not in problems:
             say(f"{name}: {each.find(mode)[1]}")
             if publish:
                 say(f"published: {results.publish(each.compute(mode), each.published_path(mode), limit=200_000)}")
@@ -99,28 +116,28 @@ def run(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = F
 
 def figure(names: Names = (), full: Full = False) -> int:
     """Draw figures (all where none is named) from stored data, PNG and PDF."""
-    for drawn in draw_all(names, "full" if full else "quick"):
-        say(f"{drawn.path} ({'drawn' if drawn.fresh else 'unchanged'}; {'; '.join(drawn.origins.values())})")
-    return 0
+    drawn, problems = draw_all(names, "full" if full else "quick")
+    for each in drawn:
+        say(f"{each.path} ({'drawn' if each.fresh else 'unchanged'}; {'; '.join(each.origins.values())})")
+    return report(problems)
 
 
 def claims(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = False) -> int:
     """Measure claims (all where none is named) and print their verdicts; one name: explain it."""
-    from marslab import ledger, results, work
+    from marslab import ledger, results
 
     mode = "full" if full else "quick"
+    jobs = checked_jobs(jobs)
     picked = ledger.chosen(names)
     results.check_writable()
-    needed = {name for claim in picked.values() for name in claim.experiments}
-    problems = work_through("experiments", work.missing_experiments(sorted(needed), mode), checked_jobs(jobs))
-    problems |= work_through("claims", work.missing_claims(picked, mode), jobs)
+    problems = measure(sorted({e for claim in picked.values() for e in claim.experiments}), picked, mode, jobs)
     found = ledger.entries()
     if len(names) == 1:
         say("\n".join(ledger.explain(next(e for e in found if e.claim.name == names[0]))))
     else:
         say("\n".join(ledger.lines([e for e in found if e.claim.name in picked])))
     if publish:
-        publish_claims([c for n, c in picked.items() if n not in problems], mode)
+        publish_claims([c for n, c in picked.items() if f"claim {n}" not in problems], mode)
     return report(problems)
 
 
@@ -170,6 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command (that of the command line by default); a user's error is one sentence and exit status 2."""
     if arguments is None:
         interrupt.install()
+    sys.stdout.reconfigure(errors="replace")  # a terminal that has no sign for ≤ shows another
     try:
         status = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="marslab", args=arguments, description=__doc__)
     except (UsageError, StoreError) as problem:

@@ -6,7 +6,7 @@ from pathlib import Path
 from marslab import experiment, fingerprint, paths
 from marslab.errors import UsageError, unknown
 
-__all__ = ["Drawn", "draw", "names"]
+__all__ = ["Drawn", "check_writable", "draw", "names"]
 
 
 PIXELS = 0.62  # CSS pixels for one pixel of the PNG (200 dots an inch)
@@ -41,6 +41,15 @@ def chosen(wanted: Iterable[str] = ()) -> list[str]:
     return list(wanted) or known
 
 
+def check_writable() -> None:
+    """Raise a StoreError unless figures can be written; strays of killed processes are swept."""
+    from marslab import plots
+    from marslab.results import files
+
+    files.check_writable(paths.FIGURES, plots.REMEDY)
+    files.sweep(paths.FIGURES)
+
+
 def draw(name: str, mode: str = "quick") -> Drawn:
     """Draw one figure as PNG and PDF from the newest of stored and committed data, unless it is drawn already."""
     from marslab import plots
@@ -53,7 +62,7 @@ def draw(name: str, mode: str = "quick") -> Drawn:
     found = {each: experiment.load(each).find(mode) for each in shown}
     origins = {each: origin for each, (_, origin) in found.items()}
     target = paths.FIGURES / f"{name}{'' if mode == 'quick' else '-full'}.png"
-    provenance = {"data": origins, "code": fingerprint.fingerprint([source, "marslab.plots"])[0], "mode": mode}
+    provenance = {"data": origins, "code": fingerprint.fingerprint([source, "marslab.plots"])[0], "mode": mode} | plots.looks()
     caption = (module.make.__doc__ or "").strip()
     if target.is_file() and target.with_suffix(".pdf").is_file() and plots.provenance_of(target) == provenance:
         return Drawn(name, target, caption, origins, False)

@@ -47,7 +47,7 @@ class Plan:
             raise UsageError(f"{name!r} is a hyper-parameter of {self.rule.name} and a level of the noise; rename the former.")
         self.given = {**hyper, **levels}
         self.values = Lanes(self.given, steps=self.steps, dtype=self.dtype)
-        self.hyper_names, self.level_names = set(hyper), set(levels)
+        self.hyper_names = set(hyper)
         self.lanes = (*self.values.shape, len(self.seeds))
 
     def _part(self, name, shape):
@@ -113,30 +113,37 @@ class Clock:
     def __init__(self, plan: Plan):
         self.plan = plan
         self.tables = [plan.values, *(p.values for p in plan.parts.values() if p.values is not None)]
+        self.changing = any(table.scheduled for table in self.tables)
 
     def tick(self, t: int) -> None:
-        """Move to step t; schedules are evaluated a block at a time."""
-        self.t, self.time, self._cache = t, torch.tensor(float(t), dtype=torch.float64), {}
+        """Move to step t; schedules are evaluated a block at a time, constants are looked up once."""
+        self.t = t
+        if self.changing or t == 1:
+            self._all, self._hyper = {}, {}
         if (t - 1) % BLOCK == 0:
+            self._times = torch.arange(t, t + BLOCK, dtype=torch.float64)
             for table in self.tables:
                 table.prepare(t, min(t + BLOCK - 1, self.plan.steps))
 
-    def all(self, event_ndim: int) -> dict:
-        """Every value of the run's own table at this step."""
-        if event_ndim not in self._cache:
-            self._cache[event_ndim] = self.plan.values.at(self.t, event_ndim)
-        return self._cache[event_ndim]
+    @property
+    def time(self) -> torch.Tensor:
+        """t as a float64 scalar."""
+        return self._times[(self.t - 1) % BLOCK]
 
     def levels(self, event_ndim: int) -> dict:
-        """The noise levels."""
-        return self.all(event_ndim)
+        """Every value of the run's own table at this step, the noise levels among them."""
+        if event_ndim not in self._all:
+            self._all[event_ndim] = self.plan.values.at(self.t, event_ndim)
+        return self._all[event_ndim]
 
-    def hyper(self, part: Part) -> dict:
-        """The hyper-parameters of one tensor's rule."""
-        event_ndim = len(part.axes)
-        if part.values is not None:
-            return part.values.at(self.t, event_ndim)
-        return {name: v for name, v in self.all(event_ndim).items() if name in self.plan.hyper_names}
+    def hyper(self, name: str) -> dict:
+        """The hyper-parameters of the rule of one named tensor."""
+        if name not in self._hyper:
+            part = self.plan.parts[name]
+            values = self.levels(len(part.axes)) if part.values is None else part.values.at(self.t, len(part.axes))
+            own = self.plan.hyper_names if part.values is None else values
+            self._hyper[name] = {key: value for key, value in values.items() if key in own}
+        return self._hyper[name]
 
 
 def plain(value):

@@ -4,6 +4,7 @@ Colours are Okabe and Ito's, which colour-blind readers tell apart; a method kee
 are drawn as lines, measurements as points with intervals or as bands.
 """
 
+import hashlib
 import io
 import json
 from contextlib import contextmanager
@@ -14,10 +15,10 @@ import matplotlib.style
 import numpy as np
 import xarray as xr
 
-from marslab.results.files import write
+from marslab.results.files import sweep, write
 
 __all__ = ["COLORS", "draw_band", "draw_points", "draw_slope", "label_ends", "label_line", "number_axes"]
-__all__ += ["close", "provenance_of", "save", "style"]
+__all__ += ["close", "looks", "provenance_of", "save", "style"]
 
 REMEDY = "figures are written beside their sources, so make the checkout's figures folder writable"
 STYLE = Path(__file__).with_name("marslab.mplstyle")
@@ -29,6 +30,11 @@ COLORS = {
     "curvature": "#CC79A7",
     "guide": "#777777",
 }
+
+
+def looks() -> dict[str, str]:
+    """What besides code and data decides how a figure looks, as provenance: the style sheet's digest and matplotlib's version."""
+    return {"style": hashlib.sha256(STYLE.read_bytes()).hexdigest()[:16], "matplotlib": matplotlib.__version__}
 
 
 @contextmanager
@@ -106,6 +112,7 @@ def save(figure, path: Path, provenance: dict) -> list[Path]:
     ``provenance`` is a dict of plain values (key, origin, code digest, versions, seeds).
     """
     text = json.dumps(provenance, sort_keys=True)
+    sweep(path.parent)
     fields = {
         ".png": {"Software": None, "Description": text},
         ".pdf": {"Creator": None, "Producer": None, "CreationDate": None, "Keywords": text},

@@ -7,6 +7,7 @@ import torch
 
 from marslab.errors import UsageError
 from marslab.kinds import is_axis, is_number, whole
+from marslab.streams import BLOCK
 
 __all__ = ["Recorder", "log_grid", "norm", "record_grid"]
 
@@ -55,20 +56,29 @@ class Recorder:
         self.lived = torch.zeros(lanes, dtype=torch.int64)
         self.dtype = dtype
         self.sum, self.sum_of_squares = torch.zeros(2, *lanes, dtype=torch.float64)
-        self.count = 0
+        self.count, self.sizes = 0, []
 
-    def watch(self, size: torch.Tensor, running: bool) -> None:
-        """Take note of this step's gradient norm: divergence, and the running means where it is the true one."""
-        self.alive &= torch.isfinite(size)
-        self.lived += self.alive
-        self.count += 1
-        if running:
-            size = size.double()
-            self.sum += size
-            self.sum_of_squares += size * size
+    def watch(self, size: torch.Tensor) -> None:
+        """Take note of this step's gradient norm, on which divergence and the running means are judged."""
+        self.sizes.append(size)
+        if len(self.sizes) == BLOCK:
+            self.settle()
+
+    def settle(self) -> None:
+        """Work off the norms taken note of, many steps at once; cumsum adds one by one, as a loop would."""
+        if not self.sizes:
+            return
+        sizes = torch.stack(self.sizes).double()
+        alive = self.alive & (torch.isfinite(sizes).cummin(dim=0).values)
+        self.alive, self.lived = alive[-1], self.lived + alive.sum(dim=0)
+        self.sum = torch.cat([self.sum[None], sizes]).cumsum(dim=0)[-1]
+        self.sum_of_squares = torch.cat([self.sum_of_squares[None], sizes * sizes]).cumsum(dim=0)[-1]
+        self.count += len(self.sizes)
+        self.sizes = []
 
     def write(self, t: int, evaluations: int, metrics: dict, running: bool) -> None:
         """Record the metrics of step t, a dict of tensors that broadcast to the lanes."""
+        self.settle()
         if running:
             metrics = metrics | {"grad_norm_mean": self.sum / t, "grad_norm_squared_mean": self.sum_of_squares / t}
         for name, value in metrics.items():
@@ -79,5 +89,6 @@ class Recorder:
 
     def diverged_at(self) -> np.ndarray:
         """The first step whose gradient was not finite, +inf where there was none."""
+        self.settle()
         lived = self.lived.numpy().astype(np.float64)
         return np.where(lived < self.count, lived + 1, math.inf)

@@ -74,7 +74,7 @@ def advance(plan: Plan, recorder: Recorder, progress) -> None:
         clock.tick(t)
         seen = oracle.observe(x, samples.at(t))
         running = seen.true is not None
-        recorder.watch(size := norm(plan.problem, seen.true if running else seen.g), running)
+        recorder.watch(size := norm(plan.problem, seen.true if running else seen.g))
         new_x, states = step(plan, clock, x, states, seen)
         if t in recorder.wanted:
             true = seen.true if running else plan.problem.gradient(x)
@@ -101,7 +101,7 @@ def step(plan: Plan, clock: Clock, x: dict, states: dict, seen) -> tuple[dict, d
             t=clock.time,
             axes=part.axes,
             norm=size,
-            **clock.hyper(part),
+            **clock.hyper(name),
         )
     return new_x, new_states
 
@@ -116,7 +116,7 @@ def global_norm(plan: Plan, clock: Clock, seen) -> torch.Tensor:
     norms = []
     for name, part in plan.parts.items():
         if part.rule is plan.rule:
-            c = plan.rule.clipped(seen.g[name], seen.prev[name], **clock.hyper(part))
+            c = plan.rule.clipped(seen.g[name], seen.prev[name], **clock.hyper(name))
             norms.append(event_norm(c, part.axes))
     return torch.linalg.vector_norm(torch.stack(norms), dim=0)
 

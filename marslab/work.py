@@ -4,12 +4,12 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import BrokenExecutor
 
 from marslab import experiment, interrupt, ledger, results
 
-__all__ = ["Task", "missing_claims", "missing_experiments", "perform"]
+__all__ = ["Task", "blocked", "missing_claims", "missing_experiments", "perform"]
 
 Task = tuple[str, str, str]  # (kind, name, mode)
 ENDED = "its worker process was ended from outside, most likely for want of memory; --jobs 1 needs the least"
@@ -25,19 +25,29 @@ def missing_claims(names: Iterable[str], mode: str) -> list[Task]:
     return [("claim", n, mode) for n, claim in ledger.chosen(names).items() if claim.find(mode) is None]
 
 
+def blocked(tasks: list[Task], problems: Mapping[str, str]) -> dict[str, str]:
+    """{"claim NAME": problem} for the claims of which an experiment could not be run: it would only fail again."""
+    lost = {}
+    for kind, name, _ in tasks:
+        for needed in ledger.chosen([name])[name].experiments:
+            if f"experiment {needed}" in problems:
+                lost[f"{kind} {name}"] = f"its experiment {needed} could not be run"
+    return lost
+
+
 def perform(tasks: list[Task], jobs: int, done: Callable[[str, str], None]) -> dict[str, str]:
     """Do the tasks on ``jobs`` processes of one thread each; ``done(name, problem)`` is called as each ends.
 
-    Returns {name: problem} for those that could not be done. Nothing is lost on interruption: what had ended is stored.
+    Returns {"kind name": problem} for those that could not be done. Nothing is lost on interruption: what had ended is stored.
     """
     ended = {}
     try:
-        for name, problem in started(tasks, jobs):
-            ended[name] = problem
+        for (kind, name, _), problem in started(tasks, jobs):
+            ended[f"{kind} {name}"] = problem
             done(name, problem)
     except BrokenExecutor:
-        ended = {name: ENDED for _, name, _ in tasks} | ended
-    return {name: problem for name, problem in ended.items() if problem}
+        ended = {f"{kind} {name}": ENDED for kind, name, _ in tasks} | ended
+    return {task: problem for task, problem in ended.items() if problem}
 
 
 def started(tasks: list[Task], jobs: int):
@@ -49,8 +59,8 @@ def started(tasks: list[Task], jobs: int):
         return pool(delayed(alone)(task, os.getpid()) for task in tasks)
 
 
-def alone(task: Task, parent: int) -> tuple[str, str]:
-    """One task, in a worker process: its name, and what went wrong, if anything did."""
+def alone(task: Task, parent: int) -> tuple[Task, str]:
+    """One task, in a worker process; returned with what went wrong, if anything did."""
     import torch
 
     follow(parent)
@@ -59,8 +69,8 @@ def alone(task: Task, parent: int) -> tuple[str, str]:
     try:
         experiment.load(name).compute(mode) if kind == "experiment" else ledger.chosen([name])[name].row(mode)
     except Exception as problem:  # the others go on; the caller reports it
-        return name, f"{type(problem).__name__}: {problem}"
-    return name, ""
+        return task, f"{type(problem).__name__}: {problem}"
+    return task, ""
 
 
 @functools.cache

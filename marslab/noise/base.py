@@ -132,8 +132,11 @@ def joint_delta(deltas: list, L: float | None) -> float | None:
 
 def named_parts(problem, flat: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
     """Cut (\\*lanes, D) into the problem's named tensors (\\*lanes, \\*event)."""
-    first = 0
-    for name, shape in problem.shapes.items():
+    shapes, first = problem.shapes, 0
+    if len(shapes) == 1 and len(*shapes.values()) == 1:  # a single vector is its own flat form
+        yield next(iter(shapes)), flat
+        return
+    for name, shape in shapes.items():
         size = math.prod(shape)
         yield name, flat[..., first : first + size].reshape(*flat.shape[:-1], *shape)
         first += size

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Mapping
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +60,7 @@ class Problem:
         """Public name: the name of the file, or folder, that defines the problem."""
         return type(self).__module__.split(".problems.")[-1].split(".")[0]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of coordinates of one point, over all tensors."""
         return sum(int(np.prod(shape)) for shape in self.shapes.values())
