@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command (that of the command line by default); a user's error is one sentence and exit status 2."""
     if arguments is None:
         interrupt.install()
-    sys.stdout.reconfigure(errors="replace")  # a terminal that has no sign for ≤ shows another
+        sys.stdout.reconfigure(errors="replace")  # a terminal without a sign for ≤ shows a question mark
     try:
         status = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="marslab", args=arguments, description=__doc__)
     except (UsageError, StoreError) as problem:

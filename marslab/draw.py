@@ -42,12 +42,11 @@ def chosen(wanted: Iterable[str] = ()) -> list[str]:
 
 
 def check_writable() -> None:
-    """Raise a StoreError unless figures can be written; strays of killed processes are swept."""
+    """Raise a StoreError unless figures can be written."""
     from marslab import plots
     from marslab.results import files
 
-    files.check_writable(paths.FIGURES, plots.REMEDY)
-    files.sweep(paths.FIGURES)
+    files.check_writable(paths.need(paths.FIGURES), plots.REMEDY)
 
 
 def draw(name: str, mode: str = "quick") -> Drawn:

@@ -132,7 +132,8 @@ class Experiment:
             return data, f"computed here, key {identity.key[:12]}"
         path = self.published_path(mode)
         if not path.is_file():
-            raise StoreError(f"{self.name} has no {mode} result yet: run 'python -m marslab run {self.name}'")
+            full = " --full" if mode == "full" else ""
+            raise StoreError(f"{self.name} has no {mode} result yet: run 'python -m marslab run {self.name}{full}'")
         configuration = self.configuration(mode)
         data, note = results.published(path, identity.key, table=identity.table, configuration=configuration)
         return data, "published with the repository" + (f", {note}" if note else f", key {identity.key[:12]}")

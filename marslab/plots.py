@@ -33,7 +33,7 @@ COLORS = {
 
 
 def looks() -> dict[str, str]:
-    """What besides code and data decides how a figure looks, as provenance: the style sheet's digest and matplotlib's version."""
+    """What decides how a figure looks besides data and code: digest of the style sheet, version of matplotlib."""
     return {"style": hashlib.sha256(STYLE.read_bytes()).hexdigest()[:16], "matplotlib": matplotlib.__version__}
 
 
