@@ -36,7 +36,7 @@ def published_path(claim: Claim, mode: str):
 
 
 def stored(claim: Claim, mode: str) -> tuple[Row | None, str]:
-    """The newest row of store and committed results, and where it comes from; measures nothing."""
+    """The newest row of store and committed results, and where it comes from, or why it cannot be had; measures nothing."""
     row = claim.find(mode)
     if row is not None:
         return row, "measured here"
@@ -45,9 +45,9 @@ def stored(claim: Claim, mode: str) -> tuple[Row | None, str]:
         return None, ""
     try:
         data, note = results.published(path, claim.key(mode))
+        return row_of(data), "published with the repository" + (f", {note}" if note else "")
     except StoreError as problem:
         return None, str(problem)
-    return row_of(data), "published with the repository" + (f", {note}" if note else "")
 
 
 def entries(names: Iterable[str] = ()) -> list[Entry]:
@@ -88,8 +88,18 @@ def prediction(row: Row) -> str:
     return f"{'≤' if row.side == 'below' else '≥'} {number(row.upper if row.side == 'below' else row.lower)}"
 
 
+def unreadable(found: list[Entry]) -> list[str]:
+    """A line for every committed row that is there and cannot be used."""
+    return [
+        f"{entry.claim.name}, {mode}: {origin}"
+        for entry in found
+        for mode, origin in entry.origins.items()
+        if origin and mode not in entry.rows
+    ]
+
+
 def lines(found: list[Entry]) -> list[str]:
-    """The terminal's table: a line a claim and mode, then the counts."""
+    """The terminal's table: a line a claim and mode, then what could not be read, and the counts."""
     head = f"{'verdict':<12} {'claim':<37} {'predicted':<17} {'measured':<32} mode"
     table, counts = [head, "-" * len(head)], {HOLDS: 0, FAILS: 0, CANNOT_TELL: 0}
     for entry in found:
@@ -98,7 +108,7 @@ def lines(found: list[Entry]) -> list[str]:
             counts[verdict] += 1
             measured = f"{number(row.measured)} {interval(row)}"
             table.append(f"{verdict:<12} {row.name:<37} {prediction(row):<17} {measured:<32} {mode}")
-    return [*table, "-" * len(head), ", ".join(f"{count} {verdict}" for verdict, count in counts.items())]
+    return [*table, "-" * len(head), *unreadable(found), ", ".join(f"{count} {verdict}" for verdict, count in counts.items())]
 
 
 def explain(entry: Entry) -> list[str]:

@@ -81,6 +81,7 @@ def build(entries: list[Entry], drawn: Iterable[Drawn], mode: str = "quick") -> 
         "Holm's correction over the rows that have chance in them; symbolic and exact rows have none. Open a line for its "
         "derivation, its numbers and its figure.</p>",
         counts(entries),
+        *(f"<p>{text(line)}</p>" for line in ledger.unreadable(entries)),
         *(claim(entry, figures) for entry in entries),
         "<h2>Figures</h2>",
         *(gallery(each, mode) for each in figures.values()),

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from marslab import experiment, results
+from marslab.errors import StoreError
 from marslab.syntax import meaning
 from marslab.verdicts import Judgement, Measurement, Verdict, decide, judge
 
@@ -173,8 +174,15 @@ class Claim:
 
 
 def row_of(stored: xr.Dataset) -> Row:
-    """The row that a stored result holds."""
-    return Row(**json.loads(stored.attrs["row"]))
+    """The row that a stored result holds.
+
+    Raises:
+        StoreError: it holds none, or one with other fields, as a row committed by another version may.
+    """
+    try:
+        return Row(**json.loads(stored.attrs["row"]))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise StoreError(f"the stored row is of another version of marslab ({problem}): measure the claim anew") from problem
 
 
 def verdicts(rows: list[Row]) -> list[Verdict]:
