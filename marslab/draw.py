@@ -63,11 +63,12 @@ def draw(name: str, mode: str = "quick") -> Drawn:
     target = paths.FIGURES / f"{name}{'' if mode == 'quick' else '-full'}.png"
     provenance = {"data": origins, "code": fingerprint.fingerprint([source, "marslab.plots"])[0], "mode": mode} | plots.looks()
     caption = (module.make.__doc__ or "").strip()
-    if target.is_file() and target.with_suffix(".pdf").is_file() and plots.provenance_of(target) == provenance:
+    current = plots.provenance_of(target) == provenance
+    if current and target.with_suffix(".pdf").is_file():
         return Drawn(name, target, caption, origins, False)
     data = {each: runs for each, (runs, _) in found.items()}
     with plots.style():
         figure = module.make(data if hasattr(module, "EXPERIMENTS") else data[name])
-        plots.save(figure, target, provenance)
+        plots.save(figure, target, provenance, [".pdf"] if current else [".pdf", ".png"])  # the README's PNG is tracked
         plots.close(figure)
     return Drawn(name, target, caption, origins, True)

@@ -21,6 +21,7 @@ __all__ = ["COLORS", "draw_band", "draw_points", "draw_slope", "label_ends", "la
 __all__ += ["close", "looks", "provenance_of", "save", "style"]
 
 REMEDY = "figures are written beside their sources, so make the checkout's figures folder writable"
+FAR = 1e300  # stands for +inf where inf - inf would be NaN
 STYLE = Path(__file__).with_name("marslab.mplstyle")
 COLORS = {
     "exact": "#0072B2",
@@ -45,34 +46,44 @@ def style():
         yield
 
 
-def root_mean_square(data: xr.DataArray) -> np.ndarray:
-    """Root of the mean of squares over seeds."""
-    return np.sqrt((data**2).mean("seed")).values
+def quantiles(values: np.ndarray, levels) -> np.ndarray:
+    """Quantiles over the first axis; a diverged lane's +inf is larger than all else, and never turns into NaN."""
+    found = np.quantile(np.minimum(values, FAR), levels, axis=0)
+    return np.where(found > FAR / 1e100, np.inf, found)
 
 
-def interval(data: xr.DataArray, level: float = 0.99, resamples: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Bootstrap interval, over seeds, of the root mean square at every recorded step."""
-    squares = (data.transpose("seed", "step").values) ** 2
+def interval(squares: np.ndarray, level: float = 0.99, resamples: int = 400) -> np.ndarray:
+    """Bootstrap interval, over seeds (the first axis), of the root mean square at every recorded step."""
     rows = np.random.default_rng(0).integers(0, len(squares), (resamples, len(squares)))
-    means = np.sqrt(squares[rows].mean(axis=1))
-    return tuple(np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0))
+    return quantiles(np.sqrt(squares[rows].mean(axis=1)), [(1 - level) / 2, (1 + level) / 2])
 
 
 def draw_points(ax, x, data: xr.DataArray, *, color, every: int = 1, label: str = ""):
     """Root mean square over seeds as points with their 99 % intervals; ``x`` are the steps or evaluations."""
-    keep = slice(None, None, every)
-    low, high = interval(data)
-    middle = root_mean_square(data)
-    bars = np.stack([middle - low, high - middle])[:, keep].clip(min=0)
-    ax.errorbar(np.asarray(x)[keep], middle[keep], yerr=bars, fmt="o", ms=3, mew=0, lw=0.9, color=color, zorder=3, label=label)
-    return ax
+    with np.errstate(over="ignore"):  # a lane shortly before it diverges
+        squares = data.transpose("seed", "step").values ** 2
+    middle = np.sqrt(squares.mean(axis=0))
+    there = np.flatnonzero(np.isfinite(middle))[::every]
+    low, high = interval(squares)[:, there]
+    bars = np.stack([middle[there] - low, high - middle[there]]).clip(min=0)
+    x = np.asarray(x)
+    ax.errorbar(x[there], middle[there], yerr=bars, fmt="o", ms=3, mew=0, lw=0.9, color=color, zorder=3, label=label)
+    return count_diverged(ax, x, squares, middle, color)
 
 
 def draw_band(ax, x, values: np.ndarray, *, color, label: str = "", alpha: float = 0.2):
     """Median over the first axis (seeds) with the band between the quartiles."""
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    low, middle, high = quantiles(values, [0.25, 0.5, 0.75])
     ax.fill_between(x, low, high, color=color, alpha=alpha, lw=0)
     ax.plot(x, middle, color=color, label=label)
+    return count_diverged(ax, np.asarray(x), values, middle, color)
+
+
+def count_diverged(ax, x, values: np.ndarray, curve: np.ndarray, color):
+    """How many lanes (the first axis of ``values``) diverged, beside the last point of the curve that is drawn."""
+    lost, last = int(np.isinf(values).any(axis=1).sum()), np.flatnonzero(np.isfinite(curve))
+    if lost and last.size:
+        label_line(ax, x[last[-1]], curve[last[-1]], f"{lost} of {len(values)} diverged", color=color)
     return ax
 
 
@@ -106,10 +117,11 @@ def number_axes(axes) -> None:
         ax.set_title(f"{letter}  {ax.get_title(loc='left')}", loc="left")
 
 
-def save(figure, path: Path, provenance: dict) -> list[Path]:
-    """Write PNG and PDF beside each other, atomically, byte-stable on one machine, provenance embedded.
+def save(figure, path: Path, provenance: dict, suffixes=(".pdf", ".png")) -> list[Path]:
+    """Write PDF and PNG beside each other, atomically, byte-stable on one machine, provenance embedded.
 
-    ``provenance`` is a dict of plain values (key, origin, code digest, versions, seeds).
+    ``provenance`` is a dict of plain values (key, origin, code digest, versions, seeds). The PNG comes last: where it tells
+    of its provenance, the PDF is of the same.
     """
     text = json.dumps(provenance, sort_keys=True)
     sweep(path.parent)
@@ -117,11 +129,11 @@ def save(figure, path: Path, provenance: dict) -> list[Path]:
         ".png": {"Software": None, "Description": text},
         ".pdf": {"Creator": None, "Producer": None, "CreationDate": None, "Keywords": text},
     }
-    for suffix, metadata in fields.items():
+    for suffix in suffixes:
         drawn = io.BytesIO()
-        figure.savefig(drawn, format=suffix[1:], metadata=metadata)
+        figure.savefig(drawn, format=suffix[1:], metadata=fields[suffix])
         write(path.with_suffix(suffix), drawn.getvalue(), REMEDY)
-    return [path.with_suffix(suffix) for suffix in fields]
+    return [path.with_suffix(suffix) for suffix in suffixes]
 
 
 def provenance_of(path: Path) -> dict:
