@@ -41,15 +41,15 @@ class Oracle:
 
     def observe(self, x: dict, xi: dict) -> Observation:
         """Gradients at ``x`` on the sample ``xi`` (purpose -> tensor)."""
-        base = self._base(x, xi)
-        g = self._perturb(base, xi)
+        base, perturbed = self._base(x, xi), self._at_sample(xi)
+        g = perturbed(base)
         self.evaluations += 1
-        prev = self._previous(g, xi)
+        prev = self._previous(g, xi, perturbed)
         true = None if self._rows(xi) is not None else base
         self._last = {"x": x, "true": true, "g": g}
         return Observation(g, prev, true)
 
-    def _previous(self, g, xi):
+    def _previous(self, g, xi, perturbed):
         if self.mode == "single":
             return None
         if self._last is None:
@@ -58,7 +58,7 @@ class Oracle:
             return self._last["g"]
         self.evaluations += 1
         base = self._last["true"] if self._rows(xi) is None else self._base(self._last["x"], xi)
-        return self._perturb(base, xi)
+        return perturbed(base)
 
     def _rows(self, xi):
         return xi.get("rows")
@@ -66,11 +66,17 @@ class Oracle:
     def _base(self, x, xi):
         return self.problem.gradient(x, self._rows(xi))
 
-    def _perturb(self, g, xi):
-        for law in self.noise.parts if self.noise is not None else ():
-            if not law.uses_rows:
-                g = law.perturb(self.problem, g, xi[law.purpose], self.levels)
-        return g
+    def _at_sample(self, xi):
+        """g -> the stochastic gradient on this sample, the laws in the order in which they act."""
+        laws = self.noise.parts if self.noise is not None else ()
+        acts = [law.at_sample(self.problem, xi[law.purpose], self.levels) for law in laws if not law.uses_rows]
+
+        def perturbed(g):
+            for act in acts:
+                g = act(g)
+            return g
+
+        return perturbed
 
 
 class Samples:

@@ -55,10 +55,11 @@ class Additive(Noise):
             return stream.student_t(shape, self.degrees) * scale
         return stream.normal(shape) if self.law == "gaussian" else stream.rademacher(shape)
 
-    def perturb(self, problem, g, xi, levels):
+    def at_sample(self, problem, xi, levels):
         """Add sigma / sqrt(D) times the sample."""
         unit = 1 / math.sqrt(problem.size)
-        return {name: g[name] + (levels(len(problem.shapes[name]))["sigma"] * unit) * z for name, z in named_parts(problem, xi)}
+        parts = {name: (levels(len(problem.shapes[name]))["sigma"] * unit) * z for name, z in named_parts(problem, xi)}
+        return lambda g: {name: g[name] + part for name, part in parts.items()}
 
     def constants(self, problem):
         """sigma as given, delta = 0, mean_squared_L = L."""

@@ -52,7 +52,11 @@ class Noise:
 
         ``levels(event_ndim)`` gives the current values of the level fields, shaped for tensors with that many event axes.
         """
-        raise NotImplementedError
+        return self.at_sample(problem, xi, levels)(g)
+
+    def at_sample(self, problem, xi: torch.Tensor, levels: Callable) -> Callable[[dict], dict]:
+        """``g -> perturb(problem, g, xi, levels)``: what depends on the sample alone is done once for both points of a step."""
+        return lambda g: self.perturb(problem, g, xi, levels)
 
     def constants(self, problem) -> dict:
         """sigma, delta and mean_squared_L on this problem; None where unknown, inf where there is none.

@@ -45,15 +45,16 @@ class Curvature(Noise):
         shape = (BLOCK, 1 if self.shared else problem.size)
         return stream.normal(shape) if self.law == "gaussian" else stream.rademacher(shape)
 
-    def perturb(self, problem, g, xi, levels):
+    def at_sample(self, problem, xi, levels):
         """Multiply by 1 + s w in the eigenbasis."""
         w = xi.expand(*xi.shape[:-1], problem.size) if self.shared else xi
-        turned = problem.to_eigenbasis(g)
-        bent = {
-            name: turned[name] * (1 + levels(len(problem.shapes[name]))["level"] * part)
-            for name, part in named_parts(problem, w)
-        }
-        return problem.from_eigenbasis(bent)
+        factors = {name: 1 + levels(len(problem.shapes[name]))["level"] * part for name, part in named_parts(problem, w)}
+
+        def bend(g):
+            turned = problem.to_eigenbasis(g)
+            return problem.from_eigenbasis({name: turned[name] * factor for name, factor in factors.items()})
+
+        return bend
 
     def constants(self, problem):
         """delta = s L, mean_squared_L = sqrt(1 + s^2) L; sigma is unbounded on quadratics."""
