@@ -16,6 +16,7 @@ COUPLING, CURVATURE, ADDITIVE = 0.1, 0.5, 0.3
 SIZES = {"W": (64, 100), "W-small": (16, 10), "W-big": (256, 1000)}  # lanes, coordinates
 SETTING = {"lr": 1e-3, "beta1": 0.95, "beta2": 0.99, "gamma": 0.025}
 STEPS = 20_000
+ONE = torch.ones((), dtype=torch.float64)
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,14 @@ class Ring(Problem):
 
     def gradient(self, x, rows=None):
         x = x["x"]
-        q = 1 + x * x
+        q = torch.addcmul(self.cast("one", x), x, x)
         left, right = neighbours(x)
-        return {"x": 2 * x / (q * q) + COUPLING * (2 * x - left - right)}
+        coupled = (2 * COUPLING * x).sub_(left + right, alpha=COUPLING)
+        return {"x": coupled.addcdiv_(x, q * q, value=2)}
+
+    @property
+    def one(self):
+        return ONE
 
 
 def neighbours(x):

@@ -66,7 +66,7 @@ def run(
 def advance(plan: Plan, recorder: Recorder, progress) -> None:
     """The loop: draw, gradients, update, record."""
     x = plan.start()
-    states = {name: plan.parts[name].rule.init(value) for name, value in x.items()}
+    states = {name: started(plan.parts[name].rule, value) for name, value in x.items()}
     samples = Samples(plan.problem, plan.noise, plan.seeds, plan.dtype)
     clock = Clock(plan)
     oracle = Oracle(plan.problem, plan.noise, plan.mode, plan.first, clock.levels)
@@ -85,6 +85,11 @@ def advance(plan: Plan, recorder: Recorder, progress) -> None:
             progress(t, plan.steps)
     if progress is not None:
         progress(plan.steps, plan.steps)
+
+
+def started(rule: Rule, x) -> dict:
+    """The state before the first step, with running products as plain numbers: lanes make tensors of them where need be."""
+    return rule.init(x) | dict.fromkeys(rule.scalars, 1.0)
 
 
 def step(plan: Plan, clock: Clock, x: dict, states: dict, seen) -> tuple[dict, dict]:
