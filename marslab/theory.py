@@ -57,7 +57,10 @@ def stability_limit(*, gamma, beta):
 
 
 def variance_optimal_gamma(a, *, beta):
-    r"""The gamma that minimises approximate MARS's stationary P for small a: :math:`(\sqrt{k^2 + ak} - k)/a`, at most 1/2."""
+    r"""The gamma that minimises approximate MARS's stationary P: :math:`(\sqrt{k^2 + ak} - k)/a`, at most 1/2.
+
+    To leading order in k = 1 - beta, for a up to about k; beyond, minimise ``stationary_approximate``.
+    """
     k = 1 - beta
     return k / (np.sqrt(k * k + np.asarray(a, float) * k) + k)  # the same, without the difference of near-equal numbers
 
