@@ -13,18 +13,40 @@ from marslab.claims.base import Claim, Finding
 from marslab.verdicts import Measurement
 
 
+def stated(u):
+    """The smallest c and s that the theorem's conditions allow at u = L / rho."""
+    return 32 * u**2 + 1, 8 * u**3
+
+
+def repaired(u):
+    """The same c with the smallest s that is feasible."""
+    c = 32 * u**2 + 1
+    return c, c ** sympy.Rational(3, 2) - 1
+
+
+def excess(c, s):
+    """c^3 - (s + 1)^2: where it is positive, beta_1 is negative at t = 2."""
+    return sympy.factor(sympy.expand(c**3 - (s + 1) ** 2))
+
+
+def positive_everywhere(expression, u) -> bool:
+    """Whether a polynomial in u is positive at every u > 0, by counting its positive roots."""
+    polynomial = sympy.Poly(expression, u)
+    return not polynomial.is_zero and polynomial.subs(u, 1) > 0 and roots_above_zero(polynomial) == 0
+
+
+def roots_above_zero(polynomial) -> int:
+    """How many different positive roots there are; zero itself, where c and s mean nothing, does not count."""
+    return polynomial.count_roots(0, sympy.oo) - (polynomial.eval(0) == 0)
+
+
 def measure(data):
-    """Factor the excess at the stated minimum and count the positive roots."""
+    """Factor the excess at the stated minimum and count the positive roots; the same at the repaired s."""
     u = sympy.Symbol("u", positive=True)
-    c, s = 32 * u**2 + 1, 8 * u**3
-    excess = sympy.factor(c**3 - (s + 1) ** 2)
-    bracket = sympy.cancel(excess / (16 * u**2))
-    roots = sympy.Poly(bracket, u).count_roots(0, sympy.oo)
-    always_negative = roots == 0 and bracket.subs(u, 1) > 0
-    repaired = sympy.simplify(1 - c * (c ** sympy.Rational(3, 2)) ** sympy.Rational(-2, 3))
-    at_one = (1 - c * (s + 1) ** sympy.Rational(-2, 3)).subs(u, 1)
-    note = f"c³ − (s+1)² = {excess} > 0; at L = ρ: β₁,₂ = {float(at_one):.2f}; with the repaired s: β₁,₂ = {repaired}"
-    feasible = 0.0 if always_negative and repaired == 0 else 1.0
+    c, s = stated(u)
+    at_one = float((1 - c * (s + 1) ** sympy.Rational(-2, 3)).subs(u, 1))
+    note = f"c³ − (s+1)² = {excess(c, s)}; at L = ρ: β₁,₂ = {at_one:.2f}; at the repaired s: {excess(*repaired(u))}"
+    feasible = 0.0 if positive_everywhere(excess(c, s), u) else 1.0
     return Finding(Measurement(feasible, kind="symbolic"), note=note)
 
 
