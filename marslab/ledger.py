@@ -10,6 +10,8 @@ from marslab.verdicts import CANNOT_TELL, FAILS, HOLDS, Verdict
 
 __all__ = ["Entry", "chosen", "entries", "explain", "lines", "published_path", "stored"]
 
+WIDTH = 110  # columns of the terminal's table
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -71,21 +73,28 @@ def judge_all(rows: Mapping[str, Row]) -> dict[str, Verdict]:
     return dict(zip(rows, verdicts(list(rows.values())), strict=True))
 
 
-def number(value: float) -> str:
+def number(value: float, digits: int = 4) -> str:
     """Four significant digits; 0 and tiny exact numbers stay short."""
-    return f"{value:.4g}"
+    return f"{value:.{digits}g}"
 
 
-def interval(row: Row) -> str:
+def interval(row: Row, digits: int = 4) -> str:
     """The interval in brackets; exact and symbolic rows have none."""
-    return "" if row.low == row.high else f"[{number(row.low)}, {number(row.high)}]"
+    return "" if row.low == row.high else f"[{number(row.low, digits)}, {number(row.high, digits)}]"
 
 
-def prediction(row: Row) -> str:
+def prediction(row: Row, digits: int = 4) -> str:
     """What the claim allows: a value with its margin, or one side."""
     if row.side == "within":
-        return number(row.predicted) + (f" ± {number(row.margin)}" if row.margin else "")
-    return f"{'≤' if row.side == 'below' else '≥'} {number(row.upper if row.side == 'below' else row.lower)}"
+        return number(row.predicted, digits) + (f" ± {number(row.margin, digits)}" if row.margin else "")
+    return f"{'≤' if row.side == 'below' else '≥'} {number(row.upper if row.side == 'below' else row.lower, digits)}"
+
+
+def line(row: Row, verdict: str, digits: int = 4) -> str:
+    """A row of the terminal's table; numbers that would make it too long lose a digit."""
+    measured = f"{number(row.measured, digits)} {interval(row, digits)}"
+    text = f"{verdict:<12} {row.name:<37} {prediction(row, digits):<17} {measured:<32} {row.mode}"
+    return text if len(text) <= WIDTH or digits < 4 else line(row, verdict, digits - 1)
 
 
 def unreadable(found: list[Entry]) -> list[str]:
@@ -106,8 +115,7 @@ def lines(found: list[Entry]) -> list[str]:
         for mode, row in entry.rows.items():
             verdict = entry.verdicts[mode].verdict
             counts[verdict] += 1
-            measured = f"{number(row.measured)} {interval(row)}"
-            table.append(f"{verdict:<12} {row.name:<37} {prediction(row):<17} {measured:<32} {mode}")
+            table.append(line(row, verdict))
     return [*table, "-" * len(head), *unreadable(found), ", ".join(f"{count} {verdict}" for verdict, count in counts.items())]
 
 
