@@ -24,7 +24,9 @@ def __getattr__(name):
         return getattr(importlib.import_module(LAZY[name]), name)
     if name in ROOMS:
         return importlib.import_module(f"marslab.{name}")
-    raise AttributeError(f"module 'marslab' has no attribute {name!r}")
+    from marslab.errors import closest
+
+    raise AttributeError(f"marslab has no {name!r}: {closest(name, __all__)}")
 
 
 def __dir__():
