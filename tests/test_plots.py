@@ -183,8 +183,9 @@ def test_files_are_byte_stable_and_carry_their_provenance(tmp_path):
 
 
 def test_the_pdf_embeds_its_letters(tmp_path):
-    pdf, _ = plots.save(draw(), tmp_path / "one.png", {})
-    assert b"/FontFile2" in pdf.read_bytes() and b"/Type3" not in pdf.read_bytes()
+    with plots.style():
+        pdf, _ = plots.save(draw(), tmp_path / "one.png", {})
+    assert b"/Subtype /CIDFontType2" in pdf.read_bytes() and b"/Type3" not in pdf.read_bytes()
 
 
 def test_provenance_of_what_is_no_figure_of_ours(tmp_path):
