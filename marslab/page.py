@@ -31,7 +31,8 @@ summary { display: grid; grid-template-columns: 7.2rem 1fr 13rem; gap: .4rem 1re
 summary::-webkit-details-marker { display: none; } summary:hover { background: #f7f9fc; }
 summary .source { color: var(--soft); font-size: .84rem; display: block; }
 summary .numbers { font-variant-numeric: tabular-nums; font-size: .88rem; text-align: right; }
-.inside { padding: .2rem .2rem 1.4rem 8.4rem; } .inside p { margin: .5rem 0; max-width: 46rem; white-space: pre-line; }
+.inside { padding: .2rem .2rem 1.4rem 8.4rem; overflow-x: auto; }
+.inside p { margin: .5rem 0; max-width: 46rem; white-space: pre-line; }
 table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { text-align: left; padding: .25rem .9rem .25rem 0;
   vertical-align: top; border-bottom: 1px solid var(--line); } th { color: var(--soft); font-weight: 600; }
@@ -111,14 +112,14 @@ def claim(entry: Entry, figures: dict[str, Drawn]) -> str:
 
 def heading(entry: Entry) -> str:
     """Verdict, statement with source, predicted and measured."""
+    statement = f"{typeset(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span>"
     best = next((m for m in ("full", "quick") if m in entry.rows), None)
     if best is None:
-        return f"<span>not measured</span><span>{typeset(entry.claim.statement)}</span><span></span>"
+        return f"<span>not measured</span><span>{statement}</span><span></span>"
     row = entry.rows[best]
     badges = "<br>".join(f"{badge(v.verdict)} <small>{m}</small>" for m, v in entry.verdicts.items())
     measured = f"measured {ledger.number(row.measured)} {ledger.interval(row)}"
     numbers = f"predicted {ledger.prediction(row)}<br>{measured}<br><small>{text(row.unit)}</small>"
-    statement = f"{typeset(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span>"
     return f"<span>{badges}</span><span>{statement}</span><span class='numbers'>{numbers}</span>"
 
 
