@@ -15,7 +15,7 @@ LAZY = {
     "Rule": "marslab.rule",
 }
 ROOMS = ("claims", "errors", "moments", "noise", "optim", "optimizers", "pieces", "plots", "problems", "rates", "results",
-         "schedules", "simulate", "symbolic", "verdicts", "equivalence", "experiment")  # fmt: skip
+         "schedules", "simulate", "symbolic", "theory", "tuning", "verdicts", "equivalence", "experiment")  # fmt: skip
 __all__ = sorted({*LAZY, *ROOMS})
 
 
