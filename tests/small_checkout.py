@@ -18,7 +18,7 @@ EXPERIMENT = '''
     experiment = Experiment(
         title="{name}", question="How does {name} fall?",
         runs={{"run": simulate("mars", problem=quadratic(spectrum=(1.0, {curvature})), noise=additive(sigma=1.0),
-                               lr=0.1, steps={steps}, seeds=4, record=20, keep=("grad_norm",))}},
+                               lr=0.1, steps={steps}, seeds=8, record=20, keep=("grad_norm",))}},
     )
     '''
 CLAIM = '''
