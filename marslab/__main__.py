@@ -24,13 +24,14 @@ def say(line: str = "") -> None:
 
 
 def work_through(title: str, tasks: list, jobs: int) -> dict[str, str]:
-    """Do tasks with a progress bar; returns {"kind name": problem}."""
+    """Do tasks with a progress bar; returns {"kind name": problem}. Where there are none, the store is not written."""
     from tqdm import tqdm
 
-    from marslab import work
+    from marslab import results, work
 
     if not tasks:
         return {}
+    results.check_writable()
     with tqdm(total=len(tasks), desc=title, unit="", dynamic_ncols=True) as bar:
 
         def done(name: str, problem: str) -> None:
@@ -66,11 +67,10 @@ def measure(experiments, claims, mode: str, jobs: int) -> dict[str, str]:
 
 def reproduce(full: Full = False, jobs: Jobs = 2) -> int:
     """Run the experiments, draw the figures, print the ledger, write figures/index.html."""
-    from marslab import draw, experiment, ledger, page, results
+    from marslab import draw, experiment, ledger, page
 
     mode = "full" if full else "quick"
     jobs = checked_jobs(jobs)
-    results.check_writable()
     draw.check_writable()
     problems = measure(experiment.names(), (), mode, jobs)
     drawn, undrawn = draw_all((), mode)
@@ -104,7 +104,6 @@ def run(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = F
     mode = "full" if full else "quick"
     jobs = checked_jobs(jobs)
     loaded = {name: experiment.load(name) for name in names or experiment.names()}
-    results.check_writable()
     problems = work_through("experiments", work.missing_experiments(loaded, mode), jobs)
     for name, each in loaded.items():
         if f"experiment {name}" not in problems:
@@ -124,12 +123,11 @@ def figure(names: Names = (), full: Full = False) -> int:
 
 def claims(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = False) -> int:
     """Measure claims (all where none is named) and print their verdicts; one name: explain it."""
-    from marslab import ledger, results
+    from marslab import ledger
 
     mode = "full" if full else "quick"
     jobs = checked_jobs(jobs)
     picked = ledger.chosen(names)
-    results.check_writable()
     problems = measure(sorted({e for claim in picked.values() for e in claim.experiments}), picked, mode, jobs)
     found = ledger.entries()
     if len(names) == 1:

@@ -1,5 +1,7 @@
 """The command line: every command's exit status, one sentence for a user's error, and nothing changed by a refused call."""
 
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -339,3 +341,49 @@ def test_the_terminal_without_signs_is_no_error(command, monkeypatch):
     assert cli.main() == 0 and installed == ["install", "ignore"]
     shown.flush()
     assert b"claims (" in shown.buffer.getvalue() and b"?" in shown.buffer.getvalue()
+
+
+# F7: what cannot be written can still be read
+
+
+@pytest.fixture
+def read_only():
+    """Mount folders read-only for a while; skips where that is not allowed."""
+    mounted = []
+
+    def freeze(folder):
+        for options in (["--bind", str(folder), str(folder)], ["-o", "remount,ro,bind", str(folder)]):
+            done = shutil.which("mount") and subprocess.run(["mount", *options], capture_output=True, text=True)
+            if not done or done.returncode:
+                pytest.skip(f"mounting is not allowed here: {done.stderr.strip() if done else 'no mount'}")
+            if options[0] == "--bind":
+                mounted.append(folder)
+
+    yield freeze
+    for folder in mounted:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_read_only_store_is_read_and_never_computed_for(command, small, read_only, request):
+    assert command("reproduce", "--jobs", "1")[0] == 0
+    before = tree(small / "store")
+    (small / "figures" / "one.png").unlink()
+    read_only(small / "store")
+    request.getfixturevalue("idle")
+    for arguments in (["figure"], ["claims"], ["claims", "small"], ["run"], ["reproduce"]):
+        assert command(*arguments, *([] if arguments == ["figure"] else ["--jobs", "1"]))[0] == 0, arguments
+    assert (small / "figures" / "one.png").is_file()
+    status, out, err = command("run", "--full", "--jobs", "1")
+    assert status == 2 and out == "" and "Read-only file system" in err
+    assert f"cannot write results into {small / 'store'}" in sentence(err) and "MARSLAB_STORE" in sentence(err)
+    assert tree(small / "store") == before
+
+
+def test_a_read_only_checkout_is_read_and_refused_before_computing(command, small, read_only, request):
+    assert command("reproduce", "--jobs", "1")[0] == 0
+    read_only(small / "figures")
+    assert command("figure")[0] == 0 and command("claims", "--jobs", "1")[0] == 0  # nothing to draw
+    results.remove(experiment.load("one").identity().key)
+    request.getfixturevalue("idle")
+    status, out, err = command("reproduce", "--jobs", "1")
+    assert status == 2 and out == "" and "make the checkout's figures folder writable" in sentence(err)
