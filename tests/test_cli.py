@@ -373,7 +373,8 @@ def test_a_read_only_store_is_read_and_never_computed_for(command, small, read_o
     for arguments in (["figure"], ["claims"], ["claims", "small"], ["run"], ["reproduce"]):
         assert command(*arguments, *([] if arguments == ["figure"] else ["--jobs", "1"]))[0] == 0, arguments
     assert (small / "figures" / "one.png").is_file()
-    status, out, err = command("run", "--full", "--jobs", "1")
+    write(small / "experiments" / "three.py", EXPERIMENT, name="three", curvature=1.0, steps=40)
+    status, out, err = command("run", "--jobs", "1")
     assert status == 2 and out == "" and "Read-only file system" in err
     assert f"cannot write results into {small / 'store'}" in sentence(err) and "MARSLAB_STORE" in sentence(err)
     assert tree(small / "store") == before
