@@ -31,23 +31,26 @@ def folder(monkeypatch, tmp_path, quick):
     return target
 
 
+FIGURES = {}
+
+
 @pytest.fixture
 def made(folder):
-    """Call a figure's make on the quick data; returns (figure, data)."""
-    figures = []
+    """Call a figure's make on the quick data (once, since nothing changes it); returns (figure, data)."""
 
     def make(name):
-        module = experiment.load_file(folder / f"{name}.py")
-        shown = getattr(module, "EXPERIMENTS", (name,))
-        data = {each: experiment.load(each).find()[0] for each in shown}
-        with plots.style():
-            figures.append(module.make(data if hasattr(module, "EXPERIMENTS") else data[name]))
-            figures[-1].canvas.draw()
-        return figures[-1], data if hasattr(module, "EXPERIMENTS") else data[name]
+        if name not in FIGURES:
+            module = experiment.load_file(folder / f"{name}.py")
+            found = {each: experiment.load(each).find()[0] for each in getattr(module, "EXPERIMENTS", (name,))}
+            data = found if hasattr(module, "EXPERIMENTS") else found[name]
+            with plots.style():
+                figure = module.make(data)
+                figure.canvas.draw()
+            FIGURES[name] = figure, data
+            plt.close(figure)
+        return FIGURES[name]
 
-    yield make
-    for figure in figures:
-        plt.close(figure)
+    return make
 
 
 # contracts over every figure
