@@ -8,6 +8,9 @@ from collections.abc import Iterable
 __all__ = ["StoreError", "UsageError", "closest", "unknown"]
 
 
+MOST_NAMES = 12  # in one sentence
+
+
 class UsageError(ValueError):
     """A call that cannot be carried out as written; the message is one sentence for the terminal."""
 
@@ -20,7 +23,10 @@ def closest(name: object, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for the nearest of `known`, or the list of them when none is near."""
     names = sorted(known)
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"choose among {', '.join(names) or 'none'}"
+    if near:
+        return f"did you mean {near[0]!r}?"
+    rest = f" and {len(names) - MOST_NAMES} more ('python -m marslab list' shows all)" if len(names) > MOST_NAMES else ""
+    return f"choose among {', '.join(names[:MOST_NAMES]) or 'none'}{rest}"
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
