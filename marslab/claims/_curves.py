@@ -6,6 +6,7 @@ import xarray as xr
 from marslab import rates
 
 LATE = (1e4, 1e6)  # the last two decades of the exact moments
+EXPONENT = dict(kind="exact", unit="exponent", margin=0.01)
 SHORT = (2e3, 2e4)  # the last decade of the quick Monte Carlo
 
 

@@ -5,7 +5,7 @@ E|grad F|^2 is about eta lambda sigma^2 / 2: the root mean square falls like T^(
 schedule. The theorem does not cover the approximate form; this is what is lost when its schedule is kept.
 """
 
-from marslab.claims._curves import beside, exact_slope
+from marslab.claims._curves import EXPONENT, beside, exact_slope
 from marslab.claims.base import Claim, Finding
 from marslab.verdicts import Measurement
 
@@ -22,10 +22,8 @@ approximate_rate = Claim(
     name="approximate_rate",
     statement="Approximate MARS, gamma = 1, the theorem's schedule: the gradient norm falls only like T^(-1/6).",
     source="derived here",
-    kind="exact",
-    unit="exponent",
-    margin=0.01,
     predict=lambda: -1 / 6,
     measure=measure,
     experiments=("rate_approximate",),
+    **EXPONENT,
 )

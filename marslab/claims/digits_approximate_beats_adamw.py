@@ -7,7 +7,7 @@ ratio of final losses: below zero, approximate MARS-AdamW is ahead of AdamW with
 near interpolation: it says nothing about GPT-2.
 """
 
-from marslab.claims._digits import MARGIN, compare
+from marslab.claims._digits import SHARED, compare
 from marslab.claims.base import Claim
 
 
@@ -20,11 +20,7 @@ digits_approximate_beats_adamw = Claim(
     name="digits_approximate_beats_adamw",
     statement="Digits: approximate MARS-AdamW ends at least 5 % below tuned AdamW (0.9, 0.999) at equal gradient evaluations.",
     source="arXiv 2411.10438, section 4, read on a small network",
-    kind="empirical",
-    unit="log loss ratio",
-    margin=MARGIN,
     side="below",
-    predict=lambda: 0.0,
     measure=measure,
-    experiments=("digits",),
+    **SHARED,
 )

@@ -7,7 +7,7 @@ ratio of final losses: the control is AdamW with MARS's own betas (0.95, 0.99), 
 differ. This is a tiny network near interpolation: it says nothing about GPT-2.
 """
 
-from marslab.claims._digits import MARGIN, compare
+from marslab.claims._digits import SHARED, compare
 from marslab.claims.base import Claim
 
 
@@ -20,11 +20,7 @@ digits_approximate_beats_adamw_betas = Claim(
     name="digits_approximate_beats_adamw_betas",
     statement="Digits: approximate MARS-AdamW ends at least 5 % below AdamW with the same betas (0.95, 0.99).",
     source="arXiv 2411.10438, section 4, with a control added here",
-    kind="empirical",
-    unit="log loss ratio",
-    margin=MARGIN,
     side="below",
-    predict=lambda: 0.0,
     measure=measure,
-    experiments=("digits",),
+    **SHARED,
 )

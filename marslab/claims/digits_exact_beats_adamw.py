@@ -7,7 +7,7 @@ ratio of final losses: the exact form has taken half as many steps. This is a ti
 nothing about GPT-2.
 """
 
-from marslab.claims._digits import MARGIN, compare
+from marslab.claims._digits import SHARED, compare
 from marslab.claims.base import Claim
 
 
@@ -20,11 +20,7 @@ digits_exact_beats_adamw = Claim(
     name="digits_exact_beats_adamw",
     statement="Digits: exact MARS-AdamW ends at least 5 % below tuned AdamW (0.9, 0.999) at equal gradient evaluations.",
     source="arXiv 2411.10438, section 4, charged in gradient evaluations",
-    kind="empirical",
-    unit="log loss ratio",
-    margin=MARGIN,
     side="below",
-    predict=lambda: 0.0,
     measure=measure,
-    experiments=("digits",),
+    **SHARED,
 )

@@ -7,7 +7,7 @@ ratio of final losses: the claim is that it lies within 5 % of zero; at equal gr
 taken half as many steps. This is a tiny network near interpolation: it says nothing about GPT-2.
 """
 
-from marslab.claims._digits import MARGIN, compare
+from marslab.claims._digits import SHARED, compare
 from marslab.claims.base import Claim
 
 
@@ -20,11 +20,7 @@ digits_exact_like_approximate = Claim(
     name="digits_exact_like_approximate",
     statement="Digits: exact and approximate MARS-AdamW end within 5 % of each other at equal gradient evaluations.",
     source="arXiv 2411.10438, remark 3.3 and appendix E, charged in gradient evaluations",
-    kind="empirical",
-    unit="log loss ratio",
-    margin=MARGIN,
     side="within",
-    predict=lambda: 0.0,
     measure=measure,
-    experiments=("digits",),
+    **SHARED,
 )

@@ -6,7 +6,7 @@ with c = 33, s = 190, curvature 1 (L = rho = 1, the repaired s). The exponent is
 step t.
 """
 
-from marslab.claims._curves import beside, exact_slope
+from marslab.claims._curves import EXPONENT, beside, exact_slope
 from marslab.claims.base import Claim, Finding
 from marslab.verdicts import Measurement
 
@@ -23,10 +23,8 @@ exact_error_rate = Claim(
     name="exact_error_rate",
     statement="Exact MARS, gamma = 1, the theorem's schedule: the estimator's error falls like T^(-1/3).",
     source="arXiv 2411.10438, theorem B.5",
-    kind="exact",
-    unit="exponent",
-    margin=0.01,
     predict=lambda: -1 / 3,
     measure=measure,
     experiments=("rate_exact",),
+    **EXPONENT,
 )

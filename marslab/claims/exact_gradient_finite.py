@@ -9,7 +9,7 @@ the recorded steps, the measurement is the slope of the exact moments.
 import numpy as np
 
 from marslab import rates, theory
-from marslab.claims._curves import LATE, beside, exact_slope
+from marslab.claims._curves import EXPONENT, LATE, beside, exact_slope
 from marslab.claims.base import Claim, Finding
 from marslab.record import log_grid
 from marslab.verdicts import Measurement
@@ -33,10 +33,8 @@ exact_gradient_finite = Claim(
     name="exact_gradient_finite",
     statement="The same run: up to T = 10^6 the gradient norm falls as the quasi-static law predicts, slower than T^(-1/3).",
     source="derived here (theory.quasi_static)",
-    kind="exact",
-    unit="exponent",
-    margin=0.01,
     predict=predict,
     measure=measure,
     experiments=("rate_exact",),
+    **EXPONENT,
 )

@@ -10,7 +10,7 @@ moments, where -1/3 is reached early.
 import numpy as np
 
 from marslab import theory
-from marslab.claims._curves import exact_slope
+from marslab.claims._curves import EXPONENT, exact_slope
 from marslab.claims.base import Claim, Finding
 from marslab.verdicts import Measurement
 
@@ -38,10 +38,8 @@ exact_gradient_rate = Claim(
     name="exact_gradient_rate",
     statement="The same run: by T = 10^6 the gradient norm itself falls like T^(-1/3).",
     source="arXiv 2411.10438, section 1 and theorem B.5, read at finite T",
-    kind="exact",
-    unit="exponent",
-    margin=0.01,
     predict=lambda: -1 / 3,
     measure=measure,
     experiments=("rate_exact",),
+    **EXPONENT,
 )

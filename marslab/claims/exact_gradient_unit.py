@@ -5,7 +5,7 @@ quasi-static law puts the crossover at t of about (c / gamma lambda)^3 = 1, so b
 must be seen.
 """
 
-from marslab.claims._curves import exact_slope
+from marslab.claims._curves import EXPONENT, exact_slope
 from marslab.claims.base import Claim, Finding
 from marslab.verdicts import Measurement
 
@@ -22,10 +22,8 @@ exact_gradient_unit = Claim(
     name="exact_gradient_unit",
     statement="Exact MARS, gamma = 1, c = s = 1: the gradient norm falls like T^(-1/3) by T = 10^6.",
     source="derived here (theory.quasi_static)",
-    kind="exact",
-    unit="exponent",
-    margin=0.01,
     predict=lambda: -1 / 3,
     measure=measure,
     experiments=("rate_exact",),
+    **EXPONENT,
 )

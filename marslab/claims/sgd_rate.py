@@ -5,7 +5,7 @@ like T^(-1/4): on this problem the general guarantee for SGD is attained, not be
 10^6.
 """
 
-from marslab.claims._curves import beside, exact_slope
+from marslab.claims._curves import EXPONENT, beside, exact_slope
 from marslab.claims.base import Claim, Finding
 from marslab.verdicts import Measurement
 
@@ -22,10 +22,8 @@ sgd_rate = Claim(
     name="sgd_rate",
     statement="SGD with a step size of t^(-1/2): the gradient norm falls like T^(-1/4).",
     source="arXiv 2411.10438, section 2; arXiv 1912.02365 for the lower bound",
-    kind="exact",
-    unit="exponent",
-    margin=0.01,
     predict=lambda: -1 / 4,
     measure=measure,
     experiments=("rate_sgd",),
+    **EXPONENT,
 )
