@@ -1,5 +1,7 @@
 """Ctrl-C, at whatever moment it comes: the workers end, one line says how to go on, and the exit status is 130.
 
+After kill -9, which nothing can answer, the workers end by themselves.
+
 A signal handler rather than KeyboardInterrupt, which libraries swallow (numpy, while it is being imported) or answer with
 minutes of tidying up (pools of processes). The store needs no tidying: a result is whole or not there.
 """
@@ -8,8 +10,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
+import time
 
-__all__ = ["deferred", "ignore", "install", "leave"]
+__all__ = ["deferred", "follow", "ignore", "install", "leave"]
 
 MESSAGE = "\nInterrupted. Finished results are kept; the same command goes on from here.\n"
 TIDYING = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"  # its account of what it clears up afterwards
@@ -44,6 +48,20 @@ def workers() -> list[int]:
     """The processes of joblib's pool, if there is one."""
     pool = getattr(sys.modules.get("joblib.externals.loky.reusable_executor"), "_executor", None)
     return list(getattr(pool, "_processes", None) or {})
+
+
+def follow(parent: int) -> None:
+    """End this worker when its parent is gone: after kill -9 it would go on computing, then wait for work for minutes.
+
+    Each worker begins with it, so it stands in this module, whose import takes no time.
+    """
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager

@@ -1,9 +1,6 @@
 """Work for several processes: experiments first, then claims, each found or computed and stored; resumable at any moment."""
 
-import functools
 import os
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import BrokenExecutor
 
@@ -54,16 +51,17 @@ def started(tasks: list[Task], jobs: int):
     """The tasks' outcomes, in the order in which they end."""
     from joblib import Parallel, delayed
 
-    pool = Parallel(n_jobs=max(1, min(jobs, len(tasks))), return_as="generator_unordered", batch_size=1)
+    jobs = max(1, min(jobs, len(tasks)))
+    following = {"initializer": interrupt.follow, "initargs": (os.getpid(),)} if jobs > 1 else {}
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, **following)
     with interrupt.deferred():
-        return pool(delayed(alone)(task, os.getpid()) for task in tasks)
+        return pool(delayed(alone)(task) for task in tasks)
 
 
-def alone(task: Task, parent: int) -> tuple[Task, str]:
+def alone(task: Task) -> tuple[Task, str]:
     """One task, in a worker process; returned with what went wrong, if anything did."""
     import torch
 
-    follow(parent)
     torch.set_num_threads(1)
     kind, name, mode = task
     try:
@@ -71,16 +69,3 @@ def alone(task: Task, parent: int) -> tuple[Task, str]:
     except Exception as problem:  # the others go on; the caller reports it
         return task, f"{type(problem).__name__}: {problem}"
     return task, ""
-
-
-@functools.cache
-def follow(parent: int) -> None:
-    """End this worker when its parent is gone: after kill -9 it would go on computing."""
-
-    def watch():
-        while os.getppid() == parent:
-            time.sleep(0.2)
-        os._exit(1)
-
-    if os.getppid() == parent:
-        threading.Thread(target=watch, daemon=True).start()
