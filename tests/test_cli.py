@@ -15,6 +15,9 @@ from marslab.optimizers import RULES
 from marslab.problems import PROBLEMS
 from marslab.verdicts import Measurement
 
+pytest_plugins = ("quick_data",)
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 @pytest.fixture
 def command(capsys):

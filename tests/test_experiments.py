@@ -21,6 +21,7 @@ from marslab.record import log_grid
 from marslab.schedules import PowerLaw, theorem
 
 pytest_plugins = ("quick_data",)
+pytestmark = pytest.mark.usefixtures("one_thread")
 real = experiment.load
 NAMES = experiment.names()
 HOME = Path(__file__).resolve().parents[1]

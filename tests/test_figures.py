@@ -15,6 +15,7 @@ from marslab import draw, experiment, paths, plots, results, theory, tuning
 from marslab.errors import StoreError, UsageError
 
 pytest_plugins = ("quick_data",)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 HOME = Path(__file__).resolve().parents[1]
 NAMES = draw.names()
@@ -28,6 +29,8 @@ def folder(monkeypatch, tmp_path, quick):
     for source in (HOME / "figures").glob("*.py"):
         (target / source.name).write_bytes(source.read_bytes())
     monkeypatch.setattr(paths, "FIGURES", target)
+    (tmp_path / "coarse.mplstyle").write_text(plots.STYLE.read_text().replace("savefig.dpi: 200", "savefig.dpi: 50"))
+    monkeypatch.setattr(plots, "STYLE", tmp_path / "coarse.mplstyle")
     return target
 
 

@@ -16,6 +16,9 @@ from marslab.errors import UsageError
 from marslab.ledger import WIDTH
 from marslab.verdicts import CANNOT_TELL, FAILS, HOLDS, Measurement
 
+pytest_plugins = ("quick_data",)
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 REAL = dict(claims.CLAIMS)
 
 

@@ -12,6 +12,9 @@ from marslab.noise import additive
 from marslab.problems import quadratic
 from marslab.schedules import theorem
 
+pytest_plugins = ("quick_data",)
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 LAWS = {True: theory.stationary_exact, False: theory.stationary_approximate}
 
 
