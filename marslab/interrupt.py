@@ -66,15 +66,20 @@ def follow(parent: int) -> None:
 
 @contextlib.contextmanager
 def deferred():
-    """Put Ctrl-C off while a pool starts: a process that is not in its list yet would be left behind."""
+    """Put Ctrl-C off while a pool starts: a process that is not in its list yet would be left behind.
+
+    The processes inherit the blocked signal, so that Ctrl-C reaches their parent alone, which ends them.
+    """
     if signal.getsignal(signal.SIGINT) is not leave:
         yield
         return
     came = []
-    signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    signal.signal(signal.SIGINT, lambda *_: came.append(True))  # the mask holds for this thread only
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, leave)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         if came:
             leave()

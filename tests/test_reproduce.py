@@ -254,7 +254,7 @@ def interrupt(whole, store, after, twice=False, jobs="2"):
     assert process.returncode in (0, 130), err
     assert took < (3 if twice and process.returncode else 15)  # three times the stated limits
     assert settle(process.pid, 15) == []
-    assert "Traceback" not in err and "KeyboardInterrupt" not in err and "Warning" not in err
+    assert "Traceback" not in err and "KeyboardInterrupt" not in err and "Warning" not in err, err
     if process.returncode:
         assert err.rstrip().endswith(MESSAGE) and err.count(MESSAGE) == 1 and "page: " not in out
     now = stamps(store) if store.is_dir() else {}
