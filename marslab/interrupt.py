@@ -73,6 +73,9 @@ def deferred():
     if signal.getsignal(signal.SIGINT) is not leave:
         yield
         return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # its start would unblock the signal again
     came = []
     signal.signal(signal.SIGINT, lambda *_: came.append(True))  # the mask holds for this thread only
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
