@@ -110,10 +110,17 @@ def test_every_quick_result_is_committed_and_of_today(name):
     path = declared.published_path()
     assert path.is_file(), f"run 'python -m marslab run {name} --publish' and commit {path.name}"
     assert path.stat().st_size <= 200_000
-    identity = declared.identity()
-    note = results.published(path, identity.key, table=identity.table, configuration=declared.configuration("quick"))[1]
-    excuse = path.with_suffix(".md")
-    assert not note or (excuse.is_file() and identity.key[:12] in excuse.read_text("utf-8")), f"{path.name}: {note}"
+    for mode in MODES:
+        path, identity = declared.published_path(mode), declared.identity(mode)
+        if path.is_file():
+            note = results.published(path, identity.key, table=identity.table, configuration=declared.configuration(mode))[1]
+            excuse = path.with_suffix(".md")
+            assert not note or (excuse.is_file() and identity.key[:12] in excuse.read_text("utf-8")), f"{path.name}: {note}"
+
+
+def test_every_committed_result_belongs_to_an_experiment():
+    expected = {f"{name}{suffix}.nc" for name in NAMES for suffix in ("", "-full")}
+    assert {path.name for path in (HOME / "experiments" / "published").glob("*.nc")} <= expected
 
 
 # keys
@@ -279,6 +286,10 @@ def test_unknown_and_broken_declarations_are_refused_in_one_sentence(monkeypatch
 
 
 # the rates that must be seen
+
+
+def test_the_windows_are_the_last_two_decades_and_the_last_of_the_simulation():
+    assert LATE == (1e4, 1e6) and SHORT == (2e3, 2e4)
 
 
 def slope(data, label, variable):

@@ -170,6 +170,21 @@ def test_without_any_row_a_claim_is_not_in_the_table_and_is_explained_as_not_mea
     assert ledger.lines([entry])[-1] == "0 HOLDS, 0 FAILS, 0 CANNOT TELL"
 
 
+@pytest.mark.parametrize("name", REAL)
+def test_every_committed_row_is_of_today(name):
+    """A row made by other code is remade, or a note beside it (NAME-MODE.md) names today's key and says why it may stay."""
+    for mode in experiment.MODES:
+        path, key = ledger.published_path(REAL[name], mode), REAL[name].key(mode)
+        if path.is_file():
+            note, excuse = results.published(path, key)[1], path.with_suffix(".md")
+            assert not note or (excuse.is_file() and key[:12] in excuse.read_text("utf-8")), f"{path.name}: {note}"
+
+
+def test_every_committed_row_belongs_to_a_claim():
+    expected = {f"{name}-{mode}.nc" for name in REAL for mode in experiment.MODES}
+    assert {path.name for path in (paths.CLAIMS / "published").glob("*.nc")} <= expected
+
+
 def test_looking_measures_nothing(stated, tmp_path):
     stated()
     claims.CLAIMS["one"] = claim("one", RuntimeError("measured"))
