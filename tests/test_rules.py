@@ -81,7 +81,8 @@ def test_update_is_pure_and_keeps_shape_and_dtype(rule, event):
         before = pickle.dumps((x, state, g, prev))
         new_x, new_state = rule(x, state, g, prev, t=torch.tensor(4.0), axes=axes)
         assert pickle.dumps((x, state, g, prev)) == before
-        assert set(new_state) == {*rule.memory, *rule.scalars, *rule.diagnostics}
+        factors = getattr(rule, "factors", ())
+        assert set(new_state) == {*rule.memory, *rule.scalars, *rule.diagnostics, *factors}
         given = {v.data_ptr() for v in (x, g, prev, *state.values()) if torch.is_tensor(v)}
         for name, value in (("x", new_x), *((n, new_state[n]) for n in (*rule.memory, *rule.scalars))):
             assert value.dtype == dtype

@@ -1,0 +1,1 @@
+from marslab.optim.base import RuleOptimizer
