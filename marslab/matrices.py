@@ -19,7 +19,8 @@ def mars_released(m, eps=1e-8, steps=5):
     Source: the public code of arXiv 2411.10438.
     """
     a, b, c = NEWTON_SCHULZ
-    x = m.bfloat16() / (torch.linalg.vector_norm(m, dim=(-2, -1), keepdim=True) + eps).bfloat16()
+    norm = torch.linalg.vector_norm(m, dim=(-2, -1), keepdim=True) + eps
+    x = (m.bfloat16().float() / norm.float()).bfloat16()  # the norm itself is never rounded to bfloat16
     tall = x.shape[-2] > x.shape[-1]
     x = x.mT if tall else x
     for _ in range(steps):
@@ -71,8 +72,9 @@ def orthogonal(m, method, axes=None, released=mars_released):
 def inverse_root(a, power=4, eps=0.0):
     r""":math:`(A + \epsilon I)^{-1/p}` of symmetric, non-negative matrices (last two axes), zero on the null space of A.
 
-    Eigenvalues up to n * machine precision of the largest count as zero, so that rank-deficient matrices have finite roots and
-    the zero matrix has the root zero; ``eps`` is a number or of shape (\\*lanes, 1, 1). Computed in float64; the type is kept. A lane that is not finite gives NaN.
+    Eigenvalues up to n * machine precision of the largest count as zero, so that rank-deficient matrices have finite roots
+    and the zero matrix has the root zero; ``eps`` is a number or of shape (*lanes, 1, 1). Computed in float64; the type is
+    kept. A lane that is not finite gives NaN.
     """
     finite = torch.isfinite(a).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
     values, vectors = torch.linalg.eigh(torch.where(finite, a, 0).double())

@@ -8,9 +8,10 @@ from marslab.rule import rule
 
 @rule(memory=("m", "v", "v_max"), scalars=("beta1_product", "beta2_product"))
 def amsgrad(x, state, g, *, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
-    r"""AdamW with :math:`v^{max}_t = \max(v^{max}_{t-1}, v_t)` in place of :math:`v_t`; the maximum runs before bias correction.
+    r"""AdamW with :math:`v^{max}_t = \max(v^{max}_{t-1}, v_t)` in place of :math:`v_t`.
 
-    Everything else as in ``adamw``; as in torch and in the released MARS. Source: Reddi, Kale and Kumar, arXiv 1904.09237.
+    The maximum runs before the bias correction; everything else as in ``adamw``, torch and the released MARS.
+    Source: Reddi, Kale and Kumar, arXiv 1904.09237.
     """
     m, v = ema(state["m"], g, beta1), ema(state["v"], g * g, beta2)
     v_max = torch.maximum(state["v_max"], v)

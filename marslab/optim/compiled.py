@@ -1,0 +1,81 @@
+"""Large tensors run compiled: one pass for the norm and one for everything else, by the same rule.
+
+One graph a rule serves all sizes; every number enters as a tensor, so schedules recompile nothing. Whether a tensor is compiled
+depends on its size alone, never on the number of steps, so that a resumed run takes the same path.
+"""
+
+import math
+import warnings
+
+import torch
+
+from marslab.kinds import is_number
+
+__all__ = ["LARGE", "is_infinite", "run"]
+
+LARGE = 1 << 20  # elements
+_graphs: dict = {}
+_reasons: list = []  # why compiling failed; then everything runs eagerly
+
+
+def is_infinite(radius) -> bool:
+    """Whether the clip is switched off, which is a Python branch of the rule."""
+    return isinstance(radius, float) and math.isinf(radius)
+
+
+def run(step, norm) -> bool:
+    """Take the step compiled, in place; False where the tensor is small, not contiguous, or compiling does not work here."""
+    if step.job.rule.matrix or step.x.numel() < LARGE or _reasons:
+        return False
+    kept, rule = step.state["memory"], step.job.rule
+    memory = {name: step.view.load(kept[name]) for name in rule.memory}
+    keep = None if step.keep is None else step.view.load(step.keep)
+    prev = None if keep is not None else step.g.clone() if step.prev is step.g else step.prev
+    tensors = [step.x, step.g, keep, prev, *memory.values()]
+    if not all(tensor is None or tensor.is_contiguous() for tensor in tensors):
+        return False
+    x, g, keep, prev = (None if tensor is None else tensor.view(-1) for tensor in tensors[:4])
+    state = {name: value.view(-1) for name, value in memory.items()} | {name: kept[name] for name in rule.scalars}
+    static, numbers = sorted_hyper(step.job.hyper)
+    try:
+        graph(rule, static)(x, g, prev, keep, state, numbers, step.t, norm)
+    except Exception as problem:  # whatever torch.compile may raise: no compiler, no space, an operation it does not know
+        _reasons.append(problem)
+        text = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
+        warnings.warn(f"large tensors run without torch.compile, which fails here ({text}).", RuntimeWarning, stacklevel=2)
+        return False
+    return True
+
+
+def sorted_hyper(hyper: dict) -> tuple[tuple, dict]:
+    """Words and an infinite radius, which make another graph, and numbers, which do not."""
+    numbers = {name: as_number(value) for name, value in hyper.items() if is_number(value) and not is_infinite(value)}
+    return tuple((name, value) for name, value in hyper.items() if name not in numbers), numbers
+
+
+def as_number(value) -> torch.Tensor:
+    """A float64 tensor without axes on the CPU."""
+    return (
+        value.detach().to("cpu", torch.float64) if torch.is_tensor(value) else torch.tensor(float(value), dtype=torch.float64)
+    )
+
+
+def graph(rule, static: tuple):
+    """The compiled update of a rule with the given words."""
+    if (rule, static) not in _graphs:
+        _graphs[rule, static] = torch.compile(update_of(rule, dict(static)), dynamic=True, fullgraph=True)
+    return _graphs[rule, static]
+
+
+def update_of(rule, words: dict):
+    """The rule in place, on flat tensors."""
+
+    def update(x, g, prev, keep, state, numbers, t, norm):
+        new, found = rule(x, state, g, keep if prev is None else prev, t=t, axes=(0,), norm=norm, **numbers, **words)
+        for name, old in state.items():
+            old.copy_(found[name])
+        if keep is not None:
+            keep.copy_(g)
+        x.copy_(new)
+
+    return update
