@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import torch
 
 from marslab.errors import UsageError
-from marslab.optim import compiled
+from marslab.optim import compiled, together
 from marslab.optim.view import View, stochastically_rounded
 from marslab.rule import Rule
 
@@ -21,6 +21,7 @@ class Job:
     group: dict
     rule: Rule
     hyper: dict = field(init=False)
+    compiled: bool = False
 
     def __post_init__(self):
         self.hyper = {name: self.group[name] for name in self.rule.hyper}
@@ -46,7 +47,20 @@ def advance_all(optimizer, jobs: list, earlier: dict) -> None:
         for step in begun:
             finish(step, optimizer.settings, places, norm)
         return
+    large = compiled.rules_with_large_tensors(optimizer.param_groups) if optimizer.settings["compiled"] == "auto" else set()
+    alone, alike = [], {}
     for job in jobs:
+        size = job.p.numel()
+        job.compiled = job.rule.name in large and size >= compiled.MEDIUM and not job.rule.matrix
+        small = size < compiled.MEDIUM and together.is_plain(job)
+        key = together.key(job, optimizer.state[job.p]) if small else len(alone)
+        (alike.setdefault(key, []) if small else alone).append(job)
+    for batch in alike.values():
+        if len(batch) > 1:
+            together.advance([begin(optimizer, job, earlier) for job in batch])
+        else:
+            alone += batch
+    for job in alone:
         finish(begin(optimizer, job, earlier), optimizer.settings, places, None)
 
 
@@ -117,8 +131,7 @@ def finish(step, settings, places, norm) -> None:
         norm = view.norm(clipped_by(step))
     state["t"] += 1
     step.x = weights(view, state, settings["rounding"])
-    step.t = torch.tensor(float(state["t"]), dtype=torch.float64)
-    if not (settings["compiled"] == "auto" and compiled.run(step, norm)):
+    if not (job.compiled and compiled.run(step, norm)):
         apply(step, norm)
     write_back(step, settings["rounding"], places)
     if "history" in state or job.group["mode"] != "single":
@@ -130,7 +143,8 @@ def apply(step, norm) -> None:
     rule, view, kept = step.job.rule, step.view, step.state["memory"]
     memory = {name: view.load(value) if name in rule.memory else value for name, value in kept.items()}
     axes = tuple(range(-step.x.ndim, 0))
-    new, found = rule(step.x, memory, step.g, step.prev, t=step.t, axes=axes, norm=norm, **step.job.hyper)
+    t = torch.tensor(float(step.state["t"]), dtype=torch.float64)
+    new, found = rule(step.x, memory, step.g, step.prev, t=t, axes=axes, norm=norm, **step.job.hyper)
     borrowed = (step.x, step.g, *memory.values())
     found = {name: owned(found[name], *borrowed) for name in kept}
     for name, value in found.items():

@@ -1,7 +1,8 @@
 """Large tensors run compiled: one pass for the norm and one for everything else, by the same rule.
 
-One graph a rule serves all sizes; every number enters as a tensor, so schedules recompile nothing. Whether a tensor is compiled
-depends on its size alone, never on the number of steps, so that a resumed run takes the same path.
+One graph a rule serves all sizes; every number enters in a tensor, so schedules recompile nothing. What is compiled depends on
+sizes alone, never on the number of steps, so that a resumed run takes the same path: tensors of at least LARGE elements and,
+where an optimizer has one of these for a rule and thus a graph, those of at least MEDIUM.
 """
 
 import math
@@ -13,7 +14,7 @@ from marslab.kinds import is_number
 
 __all__ = ["LARGE", "is_infinite", "run"]
 
-LARGE = 1 << 20  # elements
+LARGE, MEDIUM = 1 << 20, 1 << 14  # elements
 _graphs: dict = {}
 _reasons: list = []  # why compiling failed; then everything runs eagerly
 
@@ -23,9 +24,14 @@ def is_infinite(radius) -> bool:
     return isinstance(radius, float) and math.isinf(radius)
 
 
+def rules_with_large_tensors(groups: list) -> set:
+    """The names of the rules that an optimizer with these groups compiles."""
+    return {group["rule"] for group in groups if any(p.numel() >= LARGE for p in group["params"])}
+
+
 def run(step, norm) -> bool:
-    """Take the step compiled, in place; False where the tensor is small, not contiguous, or compiling does not work here."""
-    if step.job.rule.matrix or step.x.numel() < LARGE or _reasons:
+    """Take the step compiled, in place; False where the tensor is not contiguous or compiling does not work here."""
+    if _reasons:
         return False
     kept, rule = step.state["memory"], step.job.rule
     memory = {name: step.view.load(kept[name]) for name in rule.memory}
@@ -37,8 +43,9 @@ def run(step, norm) -> bool:
     x, g, keep, prev = (None if tensor is None else tensor.view(-1) for tensor in tensors[:4])
     state = {name: value.view(-1) for name, value in memory.items()} | {name: kept[name] for name in rule.scalars}
     static, numbers = sorted_hyper(step.job.hyper)
+    values = torch.tensor([step.state["t"], *map(float, numbers.values())], dtype=torch.float64)
     try:
-        graph(rule, static)(x, g, prev, keep, state, numbers, step.t, norm)
+        graph(rule, static, tuple(numbers))(x, g, prev, keep, state, values, norm)
     except Exception as problem:  # whatever torch.compile may raise: no compiler, no space, an operation it does not know
         _reasons.append(problem)
         text = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
@@ -49,29 +56,25 @@ def run(step, norm) -> bool:
 
 def sorted_hyper(hyper: dict) -> tuple[tuple, dict]:
     """Words and an infinite radius, which make another graph, and numbers, which do not."""
-    numbers = {name: as_number(value) for name, value in hyper.items() if is_number(value) and not is_infinite(value)}
+    numbers = {name: value for name, value in hyper.items() if is_number(value) and not is_infinite(value)}
     return tuple((name, value) for name, value in hyper.items() if name not in numbers), numbers
 
 
-def as_number(value) -> torch.Tensor:
-    """A float64 tensor without axes on the CPU."""
-    return (
-        value.detach().to("cpu", torch.float64) if torch.is_tensor(value) else torch.tensor(float(value), dtype=torch.float64)
-    )
+def graph(rule, static: tuple, names: tuple):
+    """The compiled update of a rule with the given words; ``names``: the numbers that come after t."""
+    key = rule, static, names
+    if key not in _graphs:
+        _graphs[key] = torch.compile(update_of(rule, dict(static), names), dynamic=True, fullgraph=True)
+    return _graphs[key]
 
 
-def graph(rule, static: tuple):
-    """The compiled update of a rule with the given words."""
-    if (rule, static) not in _graphs:
-        _graphs[rule, static] = torch.compile(update_of(rule, dict(static)), dynamic=True, fullgraph=True)
-    return _graphs[rule, static]
-
-
-def update_of(rule, words: dict):
+def update_of(rule, words: dict, names: tuple):
     """The rule in place, on flat tensors."""
 
-    def update(x, g, prev, keep, state, numbers, t, norm):
-        new, found = rule(x, state, g, keep if prev is None else prev, t=t, axes=(0,), norm=norm, **numbers, **words)
+    def update(x, g, prev, keep, state, values, norm):
+        t, *numbers = values.unbind()
+        hyper = dict(zip(names, numbers, strict=True))
+        new, found = rule(x, state, g, keep if prev is None else prev, t=t, axes=(0,), norm=norm, **hyper, **words)
         for name, old in state.items():
             old.copy_(found[name])
         if keep is not None:

@@ -72,7 +72,7 @@ def check_names(own) -> None:
     """A group may override what the released code reads from its groups."""
     for name in own:
         if name not in OWN:
-            raise UsageError(f"a group has {name!r}, which : {closest(name, OWN)}")
+            raise UsageError(f"the released code never reads {name!r} from a group: {closest(name, OWN)}")
 
 
 def mars_group(own, mars_type, amsgrad, gamma) -> dict:
