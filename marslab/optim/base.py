@@ -59,7 +59,7 @@ class RuleOptimizer(torch.optim.Optimizer):
         nonfinite: str = "pass",
         clip_scope: str = "tensor",
         rounding: str = "master",
-        buffers: torch.nn.Module | Iterable | None = None,
+        buffers: torch.nn.Module | list | None = None,
         compiled: str = "auto",
         **hyper,
     ):

@@ -13,7 +13,7 @@ __all__ = ["earlier_gradients", "keep_places", "modules_of"]
 
 def modules_of(buffers) -> list:
     """The modules whose buffers are to be restored."""
-    modules = [] if buffers is None else [buffers] if isinstance(buffers, torch.nn.Module) else list(buffers)
+    modules = [] if buffers is None else list(buffers) if isinstance(buffers, list | tuple) else [buffers]
     for module in modules:
         if not isinstance(module, torch.nn.Module):
             raise UsageError(f"buffers = {module!r} is no module; give the model, whose buffers are then restored.")

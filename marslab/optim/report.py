@@ -59,7 +59,7 @@ def numbers_of(optimizer, p, group) -> dict[str, int]:
     parts |= dict.fromkeys(rule.scalars, 1)
     if group["mode"] == "approximate":
         parts["last gradient"] = size
-    if group["mode"] == "exact":
+    if any(other["mode"] == "exact" for other in optimizer.param_groups):  # then all weights move back
         parts["previous weights (closure only)"] = size
     if p.dtype.itemsize == 2 and optimizer.settings["rounding"] == "master":
         parts["master copy"] = size
