@@ -41,11 +41,11 @@ def run(step, norm) -> bool:
     if not all(tensor is None or tensor.is_contiguous() for tensor in tensors):
         return False
     x, g, keep, prev = (None if tensor is None else tensor.view(-1) for tensor in tensors[:4])
-    state = {name: value.view(-1) for name, value in memory.items()} | {name: kept[name] for name in rule.scalars}
+    memory, scalars = {name: value.view(-1) for name, value in memory.items()}, {name: kept[name] for name in rule.scalars}
     static, numbers = sorted_hyper(step.job.hyper)
     values = torch.tensor([step.state["t"], *map(float, numbers.values())], dtype=torch.float64)
     try:
-        graph(rule, static, tuple(numbers))(x, g, prev, keep, state, values, norm)
+        kept.update(graph(rule, static, tuple(numbers))(x, g, prev, keep, memory, scalars, values, norm))
     except Exception as problem:  # whatever torch.compile may raise: no compiler, no space, an operation it does not know
         _reasons.append(problem)
         text = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
@@ -64,21 +64,25 @@ def graph(rule, static: tuple, names: tuple):
     """The compiled update of a rule with the given words; ``names``: the numbers that come after t."""
     key = rule, static, names
     if key not in _graphs:
-        _graphs[key] = torch.compile(update_of(rule, dict(static), names), dynamic=True, fullgraph=True)
+        update = update_of(rule, dict(static), names)
+        # torch counts compilations by code object, and gives up after eight: every graph gets a code of its own
+        update.__code__ = update.__code__.replace(co_name=f"update_{rule.name}_{len(_graphs)}")
+        _graphs[key] = torch.compile(update, dynamic=True, fullgraph=True)
     return _graphs[key]
 
 
 def update_of(rule, words: dict, names: tuple):
-    """The rule in place, on flat tensors."""
+    """The rule in place, on flat tensors; returns the scalars, since tensors without axes are not written in place."""
 
-    def update(x, g, prev, keep, state, values, norm):
+    def update(x, g, prev, keep, memory, scalars, values, norm):
         t, *numbers = values.unbind()
         hyper = dict(zip(names, numbers, strict=True))
-        new, found = rule(x, state, g, keep if prev is None else prev, t=t, axes=(0,), norm=norm, **hyper, **words)
-        for name, old in state.items():
+        new, found = rule(x, memory | scalars, g, keep if prev is None else prev, t=t, axes=(0,), norm=norm, **hyper, **words)
+        for name, old in memory.items():
             old.copy_(found[name])
         if keep is not None:
             keep.copy_(g)
         x.copy_(new)
+        return {name: found[name] for name in scalars}
 
     return update
