@@ -1,4 +1,4 @@
-"""One optimizer step on GPT-2-small's shapes (124.4M float32 parameters, random gradients): ``python bench/optstep.py NAME ...``.
+"""One optimizer step on GPT-2-small's shapes: 124.4M float32 parameters, random gradients.
 
 A case is a process of its own (NAME LAYERS VOCABULARY THREADS) that prints ``ready``, then answers each line on standard input
 with one step, as a line of JSON. `run.py` calls ``measure``: repetitions in turn, ratios within each round, their medians.
@@ -57,11 +57,8 @@ def serve(name, layers, vocabulary, threads):
     for _ in sys.stdin:
         begun = time.perf_counter()
         chosen.step()
-        seconds = time.perf_counter() - begun
-        print(
-            json.dumps({"seconds": seconds, "work": sum(p.numel() for p in params), "statistic": params[0][0, 0].item()}),
-            flush=True,
-        )
+        answer = {"seconds": time.perf_counter() - begun, "work": sum(p.numel() for p in params)}
+        print(json.dumps({**answer, "statistic": params[0][0, 0].item()}), flush=True)
 
 
 def measure(worker, rounds, python, quick):
@@ -75,9 +72,8 @@ def measure(worker, rounds, python, quick):
     workers = [one for one in workers if not one.missing]
     rounds(workers, 1 if quick else 7)
     seconds = {one.name: [run["seconds"] for run in one.runs] for one in workers}
-    print(
-        f"\none optimizer step on GPT-2-small's shapes, float32, {threads} threads, {size[0]} layers, median of {len(seconds[FUSED])}"
-    )
+    head = f"{threads} threads, {size[0]} layers, median of {len(seconds[FUSED])}"
+    print(f"\none optimizer step on GPT-2-small's shapes, float32, {head}")
     print(f"{'case':<22}{'ms a step':>12}{'times fused AdamW':>20}")
     for name, found in seconds.items():
         print(f"{name:<22}{1e3 * statistics.median(found):>12.1f}{ratio(seconds, name, FUSED):>20.2f}")

@@ -22,6 +22,7 @@ class Job:
     rule: Rule
     hyper: dict = field(init=False)
     compiled: bool = False
+    shared: dict | None = None  # what the parameters of a group need only once a step
 
     def __post_init__(self):
         self.hyper = {name: self.group[name] for name in self.rule.hyper}
@@ -48,8 +49,9 @@ def advance_all(optimizer, jobs: list, earlier: dict) -> None:
             finish(step, optimizer.settings, places, norm)
         return
     large = compiled.rules_with_large_tensors(optimizer.param_groups) if optimizer.settings["compiled"] == "auto" else set()
-    alone, alike = [], {}
+    alone, alike, shared = [], {}, {}
     for job in jobs:
+        job.shared = shared
         size = job.p.numel()
         job.compiled = job.rule.name in large and size >= compiled.MEDIUM and not job.rule.matrix
         small = size < compiled.MEDIUM and together.is_plain(job)

@@ -42,10 +42,12 @@ def run(step, norm) -> bool:
         return False
     x, g, keep, prev = (None if tensor is None else tensor.view(-1) for tensor in tensors[:4])
     memory, scalars = {name: value.view(-1) for name, value in memory.items()}, {name: kept[name] for name in rule.scalars}
-    static, numbers = sorted_hyper(step.job.hyper)
-    values = torch.tensor([step.state["t"], *map(float, numbers.values())], dtype=torch.float64)
+    shared, key = step.job.shared, (id(step.job.group), step.state["t"])
+    if key not in shared:
+        shared[key] = sorted_hyper(step.job.hyper, step.state["t"])
+    static, names, values = shared[key]
     try:
-        kept.update(graph(rule, static, tuple(numbers))(x, g, prev, keep, memory, scalars, values, norm))
+        kept.update(graph(rule, static, names)(x, g, prev, keep, memory, scalars, values, norm))
     except Exception as problem:  # whatever torch.compile may raise: no compiler, no space, an operation it does not know
         _reasons.append(problem)
         text = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
@@ -54,10 +56,11 @@ def run(step, norm) -> bool:
     return True
 
 
-def sorted_hyper(hyper: dict) -> tuple[tuple, dict]:
-    """Words and an infinite radius, which make another graph, and numbers, which do not."""
+def sorted_hyper(hyper: dict, t: int) -> tuple[tuple, tuple, torch.Tensor]:
+    """Words and an infinite radius, which make another graph; names of numbers, and t and the numbers, which do not."""
     numbers = {name: value for name, value in hyper.items() if is_number(value) and not is_infinite(value)}
-    return tuple((name, value) for name, value in hyper.items() if name not in numbers), numbers
+    words = tuple((name, value) for name, value in hyper.items() if name not in numbers)
+    return words, tuple(numbers), torch.tensor([t, *map(float, numbers.values())], dtype=torch.float64)
 
 
 def graph(rule, static: tuple, names: tuple):
