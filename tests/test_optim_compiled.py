@@ -61,9 +61,9 @@ def test_compiled_is_eager_and_schedules_recompile_nothing(small_is_large, exact
     graphs, make = [], Exact if exact else MarsAdamW
     found, optimizer = walk(make, 6, change=change, exact=exact, gamma=0.5)
     graphs.append(counters["stats"]["unique_graphs"])
-    assert not compiled._reasons and len(compiled._graphs) == 1
+    assert not compiled._reasons and len(compiled._graphs) == 2
     assert graphs[1] > graphs[0], "the first step compiles"
-    assert graphs[2:] == [graphs[2]] * 5 and graphs[2] - graphs[0] <= 2, "later steps do not"
+    assert graphs[2:] == [graphs[2]] * 5 and graphs[2] - graphs[0] <= 3, "later steps do not"
     wanted, eager = walk(make, 6, change=lambda o, t: scheduled(o, t), exact=exact, gamma=0.5, compiled="never")
     torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
     for p, q in zip(optimizer.handed, eager.handed, strict=True):

@@ -1,8 +1,8 @@
 """Large tensors run compiled: one pass for the norm and one for everything else, by the same rule.
 
-One graph a rule serves all sizes; every number enters in a tensor, so schedules recompile nothing. What is compiled depends on
-sizes alone, never on the number of steps, so that a resumed run takes the same path: tensors of at least LARGE elements and,
-where an optimizer has one of these for a rule and thus a graph, those of at least MEDIUM.
+Every number enters in a tensor, so schedules recompile nothing. What is compiled depends on sizes alone, never on the number
+of steps, so that a resumed run takes the same path: tensors of at least LARGE elements, one graph a size, and, where an
+optimizer has one of these for a rule, those of at least MEDIUM, one graph for all.
 """
 
 import math
@@ -47,7 +47,7 @@ def run(step, norm) -> bool:
         shared[key] = sorted_hyper(step.job.hyper, step.state["t"])
     static, names, values = shared[key]
     try:
-        kept.update(graph(rule, static, names)(x, g, prev, keep, memory, scalars, values, norm))
+        kept.update(graph(rule, static, names, step.x.numel())(x, g, prev, keep, memory, scalars, values, norm))
     except Exception as problem:  # whatever torch.compile may raise: no compiler, no space, an operation it does not know
         _reasons.append(problem)
         text = f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
@@ -63,14 +63,14 @@ def sorted_hyper(hyper: dict, t: int) -> tuple[tuple, tuple, torch.Tensor]:
     return words, tuple(numbers), torch.tensor([t, *map(float, numbers.values())], dtype=torch.float64)
 
 
-def graph(rule, static: tuple, names: tuple):
+def graph(rule, static: tuple, names: tuple, size: int):
     """The compiled update of a rule with the given words; ``names``: the numbers that come after t."""
-    key = rule, static, names
+    key = rule, static, names, size if size >= LARGE else None
     if key not in _graphs:
         update = update_of(rule, dict(static), names)
         # torch counts compilations by code object, and gives up after eight: every graph gets a code of its own
         update.__code__ = update.__code__.replace(co_name=f"update_{rule.name}_{len(_graphs)}")
-        _graphs[key] = torch.compile(update, dynamic=True, fullgraph=True)
+        _graphs[key] = torch.compile(update, dynamic=size < LARGE, fullgraph=True)
     return _graphs[key]
 
 
