@@ -5,6 +5,7 @@ The same file, imported, gives the single-process trajectory on whole batches.
 """
 
 import sys
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from marslab.optim import AdamW, Lion, MarsAdamW, MarsLion, MarsShampoo, Muon, RuleOptimizer, Shampoo, released
+from marslab.optim import AdamW, Lion, MarsAdamW, MarsLion, MarsShampoo, Muon, RuleOptimizer, Shampoo, compiled, released
 
 STEPS = 5
 rest = dict(fallback_options={"lr": 0.01})
@@ -27,6 +28,8 @@ CASES = {
     "mars_adamw": lambda p: MarsAdamW(p, lr=0.05, gamma=0.3, clip_radius=0.2),
     "mars_adamw_exact": lambda p: MarsAdamW(p, lr=0.05, gamma=0.3, clip_radius=0.2, exact=True),
     "mars_adamw_global": lambda p: MarsAdamW(p, lr=0.05, gamma=0.3, clip_radius=0.2, clip_scope="global"),
+    "mars_adamw_exact_accumulated": lambda p: MarsAdamW(p, lr=0.05, gamma=0.3, clip_radius=0.2, exact=True),
+    "mars_adamw_compiled": lambda p: MarsAdamW(p, lr=0.05, gamma=0.3, clip_radius=0.2),
     "mars_adamw_skip": lambda p: MarsAdamW(p, lr=0.05, gamma=0.3, nonfinite="skip"),
     "mars_lion": lambda p: MarsLion(p, lr=0.01, gamma=0.3, clip_radius=0.2),
     "mars_lion_exact": lambda p: MarsLion(p, lr=0.01, gamma=0.3, clip_radius=0.2, exact=True),
@@ -66,16 +69,30 @@ def whole(p):
     return (p.full_tensor() if hasattr(p, "full_tensor") else p).detach().clone()
 
 
-def train(model, optimizer, rank=0, world=1):
-    """The weights after each step."""
+@contextmanager
+def waiting(model, wait):
+    """Gradients stay with this process while it waits for the last part of a batch."""
+    if wait and hasattr(model, "no_sync"):
+        with model.no_sync():
+            yield
+    else:
+        if hasattr(model, "set_requires_gradient_sync"):
+            model.set_requires_gradient_sync(not wait)
+        yield
+
+
+def train(model, optimizer, rank=0, world=1, parts=1):
+    """The weights after each step; a batch comes in parts, whose gradients are added."""
     path = []
     for t in range(1, STEPS + 1):
         inputs, targets = batch(t, rank, world)
 
         def closure(inputs=inputs, targets=targets):
             optimizer.zero_grad()
-            loss = (model(inputs) - targets).square().mean()
-            loss.backward()
+            for part, (x, y) in enumerate(zip(inputs.chunk(parts), targets.chunk(parts), strict=True), start=1):
+                with waiting(model, part < parts):
+                    loss = (model(x) - y).square().mean() / parts
+                    loss.backward()
             return loss
 
         if t == 3 and optimizer.settings["nonfinite"] == "skip":
@@ -133,12 +150,13 @@ def main(folder):
     dist.init_process_group("gloo")
     rank, world, found = dist.get_rank(), dist.get_world_size(), {}
     for name, make in CASES.items():
-        plain = network(name)
+        plain, parts = network(name), 2 if name.endswith("accumulated") else 1
+        compiled.LARGE, compiled.MEDIUM = (9, 3) if name.endswith("compiled") else (1 << 20, 1 << 14)
         model = nn.parallel.DistributedDataParallel(plain)
-        found[name, "ddp"] = train(model, make(list(plain.parameters())), rank, world)
+        found[name, "ddp"] = train(model, make(list(plain.parameters())), rank, world, parts)
         model = sharded(network(name))
         optimizer = make(list(model.parameters()))
-        found[name, "fsdp2"] = train(model, optimizer, rank, world)
+        found[name, "fsdp2"] = train(model, optimizer, rank, world, parts)
         found[name, "resumed"] = resumed(model, optimizer, make, rank, world)
     torch.save(found, Path(folder) / f"{rank}.pt")
     dist.destroy_process_group()

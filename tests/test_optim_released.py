@@ -141,6 +141,16 @@ def test_a_zero_rate_at_construction():  # case M3
     assert [group["lr"] * group.get("lr_scale", 1) for group in optimizer.param_groups] == [4e-4, 2e-4]
 
 
+@pytest.mark.parametrize("is_approx", [True, False])
+def test_a_module_with_embeddings_and_a_head(is_approx):
+    """The public code knows no exceptions: a table is a matrix like any other."""
+    model = torch.nn.ModuleDict({"wte": torch.nn.Embedding(4, 3), "lm_head": torch.nn.Linear(3, 4)})
+    optimizer = released(model, mars_type="mars-shampoo", is_approx=is_approx)
+    assert [group["rule"] for group in optimizer.param_groups] == ["mars_shampoo", "adamw"]
+    assert optimizer.param_groups[0]["param_names"] == ["wte.weight", "lm_head.weight"]
+    assert [tuple(p.shape) for p in optimizer.handed] == [(4, 3), (4, 3), (4,)]
+
+
 def test_what_released_refuses():
     p = [torch.nn.Parameter(torch.ones(2, 2))]
     with pytest.raises(UsageError, match="mars_type = 'mars' is unknown"):

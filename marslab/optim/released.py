@@ -56,7 +56,8 @@ def released(
         other = mars_group(own, "mars-adamw" if mars_type == "mars-shampoo" else mars_type, amsgrad, gamma)
         other = other if optimize_1d else {"lr": own["lr"], "eps": own["eps"], **plain}
         groups += [{"params": chosen, **how} for chosen, how in ((two, main), (rest, other)) if chosen or not entries]
-    optimizer = RuleOptimizer(groups, exact=None, first="zero", **options) if is_approx else exact_form(groups, options)
+    options = {"exclude": (), **options}  # embeddings and the head are matrices like others there
+    optimizer = RuleOptimizer(groups, first="zero", **options) if is_approx else exact_form(groups, options)
     optimizer.handed = seen
     return optimizer
 
