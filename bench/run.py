@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from optstep import optimizer_step
 from rivals import environment
 from workload import SIZES, STEPS
 
@@ -27,10 +28,10 @@ BUSY = 0.7  # load above which times are not to be trusted
 class Worker:
     """A case in its own process; ``missing`` says why it cannot run."""
 
-    def __init__(self, name, python, size):
-        command = [str(python), str(HERE / "cases.py"), name, *map(str, size)]
+    def __init__(self, name, python, size, script="cases.py", threads=1):
+        command = [str(python), str(HERE / script), name, *map(str, size)]
         pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE)
-        self.process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, **pipes)
+        self.process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": str(threads)}, **pipes)
         self.name, self.python, self.runs = name, python, []
         self.missing = self._read().get("missing", "")
 
@@ -56,9 +57,9 @@ class Worker:
         return [1e9 * run["seconds"] / run["work"] for run in self.runs]
 
 
-def measure(cases, repetitions):
+def measure(cases, repetitions, **how):
     """Run (name, python, size) in turn, after a warm-up round; returns name -> Worker, without rivals that cannot run."""
-    workers = [Worker(*case) for case in cases]
+    workers = [Worker(*case, **how) for case in cases]
     for turn in range(repetitions + 1):
         for worker in workers:
             worker.once()
@@ -170,6 +171,7 @@ def main():
     load = os.getloadavg()[0]
     print(f"load {load:.2f}{': NOT IDLE, repeat later' if load > BUSY else ''}")
     slow = engine(python, *((1, 20) if chosen.quick else (7, 1000)))
+    slow += optimizer_step(measure, ratio, python, chosen.quick)
     failed = agreement(python, *((16, 40) if chosen.quick else (32, 400))) + ([] if chosen.quick else slow)
     alone(chosen.quick)
     for problem in failed:

@@ -86,7 +86,16 @@ def test_the_quick_run_prints_every_figure_and_ends_well():
     command = [sys.executable, str(BENCH / "run.py"), "--quick", "--no-rivals"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    for text in ("marslab-eager", "floor", "NOT MEASURED", "NOT CHECKED", "W-small", "exact moments", "cold process"):
+    for text in (
+        "marslab-eager",
+        "floor",
+        "NOT MEASURED",
+        "NOT CHECKED",
+        "W-small",
+        "exact moments",
+        "cold process",
+        "MarsLion in MarsAdamW",
+    ):
         assert text in done.stdout
 
 
