@@ -89,9 +89,7 @@ def verdicts(found, ratio):
         faster = ratio(found[RIVAL], found[ADAMW])
         print(f"times faster than pytorch-optimizer's MARS: {faster:.1f} (required: {FASTER:g})")
         if faster < FASTER:
-            failed.append(
-                f"a MarsAdamW step is {faster:.1f} times faster than the rival's, and {FASTER:g} are required"
-            )
+            failed.append(f"a MarsAdamW step is {faster:.1f} times faster than the rival's, and {FASTER:g} are required")
     return failed
 
 
