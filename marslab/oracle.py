@@ -1,7 +1,9 @@
 """The oracle: stochastic gradients at the current and the previous point, on an explicit sample, each one charged.
 
 Exact form: ``prev`` is the gradient at the previous point on the SAME sample. Approximate form: ``prev`` is the last
-step's gradient. The true gradient is kept apart from the noise, so that the exact form reuses it at the previous point.
+step's gradient. Snapshot form: ``prev`` is the gradient at the snapshot on the same sample. The true gradient is kept
+apart from the noise, so that the exact form reuses it at the previous point. What a rule needs beyond these two it
+declares; :mod:`marslab.extras` observes it, and it is charged here.
 """
 
 from collections.abc import Callable
@@ -17,18 +19,20 @@ __all__ = ["Observation", "Oracle", "Samples"]
 
 @dataclass(frozen=True)
 class Observation:
-    """What one step sees: the gradient, the previous one, and the true gradient where it is known anyway."""
+    """What one step sees: the gradient, the previous one, the true one where it is known anyway, and declared extras."""
 
     g: dict
     prev: dict | None
     true: dict | None
+    extras: dict = field(default_factory=dict)
 
 
 @dataclass
 class Oracle:
-    """Gradients of ``problem`` under ``noise`` for a rule's ``mode`` (single, approximate, exact).
+    """Gradients of ``problem`` under ``noise`` for a rule's ``mode`` (single, approximate, exact, snapshot).
 
-    ``levels(event_ndim)`` gives the noise levels of the current step; ``first`` is the convention of the first step.
+    ``levels(event_ndim)`` gives the noise levels of the current step; ``first`` is the convention of the first step;
+    ``extras`` observes what the rule declares beyond g and prev. ``evaluations`` counts gradients on one sample.
     """
 
     problem: object
@@ -36,18 +40,35 @@ class Oracle:
     mode: str
     first: str
     levels: Callable
+    extras: object | None = None
     evaluations: int = 0
     _last: dict | None = field(default=None, repr=False)
 
     def observe(self, x: dict, xi: dict) -> Observation:
         """Gradients at ``x`` on the sample ``xi`` (purpose -> tensor)."""
-        base = self._base(x, xi)
-        g = self._perturb(base, xi)
+        base = self.base(x, xi)
+        g = self.perturb(base, xi)
         self.evaluations += 1
-        prev = self._previous(g, xi)
-        true = None if self._rows(xi) is not None else base
+        seen = self.extras.observe(self, x, xi, g) if self.extras is not None else {}
+        g, prev = self._pair(g, x, xi, seen)
+        true = None if rows_of(xi) is not None else base
         self._last = {"x": x, "true": true, "g": g}
-        return Observation(g, prev, true)
+        return Observation(g, prev, true, {name: value for name, value in seen.items() if name in ("full", "hess")})
+
+    def _pair(self, g, x, xi, seen):
+        """The gradient and what it is compared with; a large batch replaces the former and needs no latter."""
+        if "large_batch" in seen:
+            self.evaluations -= 1  # the gradient on one sample was not asked for
+            return seen["large_batch"], seen["large_batch"]
+        if self.mode == "snapshot":
+            return g, self._at_snapshot(g, x, xi, seen["snapshot"])
+        return g, self._previous(g, xi)
+
+    def _at_snapshot(self, g, x, xi, snapshot):
+        if snapshot is x:
+            return g
+        self.evaluations += 1
+        return self.perturb(self.base(snapshot, xi), xi)
 
     def _previous(self, g, xi):
         if self.mode == "single":
@@ -57,17 +78,21 @@ class Oracle:
         if self.mode == "approximate":
             return self._last["g"]
         self.evaluations += 1
-        base = self._last["true"] if self._rows(xi) is None else self._base(self._last["x"], xi)
-        return self._perturb(base, xi)
+        base = self._last["true"] if rows_of(xi) is None else self.base(self._last["x"], xi)
+        return self.perturb(base, xi)
 
-    def _rows(self, xi):
-        return xi.get("rows")
+    def base(self, x, xi):
+        """The gradient before noise: on the rows of the sample, where it has rows."""
+        return self.problem.gradient(x, rows_of(xi))
 
-    def _base(self, x, xi):
-        return self.problem.gradient(x, self._rows(xi))
-
-    def _perturb(self, g, xi):
+    def perturb(self, g, xi):
+        """What the noise laws without rows make of a gradient."""
         for law in self.noise.parts if self.noise is not None else ():
             if not law.uses_rows:
                 g = law.perturb(self.problem, g, xi[law.purpose], self.levels)
         return g
+
+
+def rows_of(xi: dict):
+    """The rows of a sample, or None."""
+    return xi.get("rows")
