@@ -155,7 +155,7 @@ def test_completion_shows_the_registry_and_no_helpers(room, registry):
 def test_the_package_completes_its_rooms_and_verbs():
     for name in ("run", "rule", "optimizers", "problems", "noise", "schedules", "pieces", "moments", "symbolic"):
         assert name in dir(marslab) and getattr(marslab, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'optimisers'"):
+    with pytest.raises(AttributeError, match="did you mean 'optimizers'"):
         marslab.optimisers  # noqa: B018
 
 
