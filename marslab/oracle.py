@@ -1,7 +1,9 @@
 """The oracle: stochastic gradients at the current and the previous point, on an explicit sample, each one charged.
 
 Exact form: ``prev`` is the gradient at the previous point on the SAME sample. Approximate form: ``prev`` is the last
-step's gradient. The true gradient is kept apart from the noise, so that the exact form reuses it at the previous point.
+step's gradient. Snapshot form: ``prev`` is the gradient at the snapshot on the same sample. The true gradient is kept
+apart from the noise, so that the exact form reuses it at the previous point. What a rule needs beyond these two it
+declares; :mod:`marslab.extras` observes it, and it is charged here.
 """
 
 from collections.abc import Callable
@@ -10,25 +12,27 @@ from dataclasses import dataclass, field
 import torch
 
 from marslab.noise.base import Noise
-from marslab.streams import BLOCK, Stream
+from marslab.samples import Samples
 
 __all__ = ["Observation", "Oracle", "Samples"]
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one step sees: the gradient, the previous one, and the true gradient where it is known anyway."""
+    """What one step sees: the gradient, the previous one, the true one where it is known anyway, and declared extras."""
 
     g: dict
     prev: dict | None
     true: dict | None
+    extras: dict = field(default_factory=dict)
 
 
 @dataclass
 class Oracle:
-    """Gradients of ``problem`` under ``noise`` for a rule's ``mode`` (single, approximate, exact).
+    """Gradients of ``problem`` under ``noise`` for a rule's ``mode`` (single, approximate, exact, snapshot).
 
-    ``levels(event_ndim)`` gives the noise levels of the current step; ``first`` is the convention of the first step.
+    ``levels(event_ndim)`` gives the noise levels of the current step; ``first`` is the convention of the first step;
+    ``extras`` observes what the rule declares beyond g and prev. ``evaluations`` counts gradients on one sample.
     """
 
     problem: object
@@ -36,20 +40,39 @@ class Oracle:
     mode: str
     first: str
     levels: Callable
+    extras: object | None = None
     evaluations: int = 0
     _last: dict | None = field(default=None, repr=False)
+    _sample: dict | None = field(default=None, repr=False)
+    _acts: list = field(default_factory=list, repr=False)
 
     def observe(self, x: dict, xi: dict) -> Observation:
         """Gradients at ``x`` on the sample ``xi`` (purpose -> tensor)."""
-        base, perturbed = self._base(x, xi), self._at_sample(xi)
-        g = perturbed(base)
+        base = self.base(x, xi)
+        g = self.perturb(base, xi)
         self.evaluations += 1
-        prev = self._previous(g, xi, perturbed)
-        true = None if self._rows(xi) is not None else base
+        seen = self.extras.observe(self, x, xi, g) if self.extras is not None else {}
+        g, prev = self._pair(g, x, xi, seen)
+        true = None if rows_of(xi) is not None else base
         self._last = {"x": x, "true": true, "g": g}
-        return Observation(g, prev, true)
+        return Observation(g, prev, true, {name: value for name, value in seen.items() if name in ("full", "hess")})
 
-    def _previous(self, g, xi, perturbed):
+    def _pair(self, g, x, xi, seen):
+        """The gradient and what it is compared with; a large batch replaces the former and needs no latter."""
+        if "large_batch" in seen:
+            self.evaluations -= 1  # the gradient on one sample was not asked for
+            return seen["large_batch"], seen["large_batch"]
+        if self.mode == "snapshot":
+            return g, self._at_snapshot(g, x, xi, seen["snapshot"])
+        return g, self._previous(g, xi)
+
+    def _at_snapshot(self, g, x, xi, snapshot):
+        if snapshot is x:
+            return g
+        self.evaluations += 1
+        return self.perturb(self.base(snapshot, xi), xi)
+
+    def _previous(self, g, xi):
         if self.mode == "single":
             return None
         if self._last is None:
@@ -57,57 +80,24 @@ class Oracle:
         if self.mode == "approximate":
             return self._last["g"]
         self.evaluations += 1
-        base = self._last["true"] if self._rows(xi) is None else self._base(self._last["x"], xi)
-        return perturbed(base)
+        base = self._last["true"] if rows_of(xi) is None else self.base(self._last["x"], xi)
+        return self.perturb(base, xi)
 
-    def _rows(self, xi):
-        return xi.get("rows")
+    def base(self, x, xi):
+        """The gradient before noise: on the rows of the sample, where it has rows."""
+        return self.problem.gradient(x, rows_of(xi))
 
-    def _base(self, x, xi):
-        return self.problem.gradient(x, self._rows(xi))
-
-    def _at_sample(self, xi):
-        """g -> the stochastic gradient on this sample, the laws in the order in which they act."""
-        laws = self.noise.parts if self.noise is not None else ()
-        acts = [law.at_sample(self.problem, xi[law.purpose], self.levels) for law in laws if not law.uses_rows]
-
-        def perturbed(g):
-            for act in acts:
-                g = act(g)
-            return g
-
-        return perturbed
+    def perturb(self, g, xi):
+        """What the noise laws without rows make of a gradient; what hangs on the sample alone is worked out once."""
+        if xi is not self._sample:
+            laws = self.noise.parts if self.noise is not None else ()
+            self._acts = [law.at_sample(self.problem, xi[law.purpose], self.levels) for law in laws if not law.uses_rows]
+            self._sample = xi
+        for act in self._acts:
+            g = act(g)
+        return g
 
 
-class Samples:
-    """The samples xi_1, xi_2, ... of several seeds, drawn in blocks; each seed and purpose has its own stream."""
-
-    def __init__(self, problem, noise: Noise | None, seeds: list[int], dtype: torch.dtype):
-        self.problem, self.dtype, self.count = problem, dtype, len(seeds)
-        self.laws = noise.parts if noise is not None else ()
-        self.streams = {law.purpose: [Stream(seed, law.purpose) for seed in seeds] for law in self.laws}
-        self._block, self._last = {}, {}
-
-    def at(self, t: int) -> dict:
-        """The sample of step t (called for t = 1, 2, ... in order): purpose -> tensor (seeds, k)."""
-        index = (t - 1) % BLOCK
-        if index == 0:
-            self._block = {law.purpose: self._draw(law) for law in self.laws}
-        return {law.purpose: self._correlate(law, self._block[law.purpose][index]) for law in self.laws}
-
-    def _draw(self, law):
-        drawn = [law.draw(self.problem, stream) for stream in self.streams[law.purpose]]
-        dtype = drawn[0].dtype if law.uses_rows else self.dtype
-        block = torch.empty(BLOCK, self.count, *drawn[0].shape[1:], dtype=dtype)
-        for seed, values in enumerate(drawn):
-            block[:, seed] = values
-        return block
-
-    def _correlate(self, law, fresh):
-        """AR(1) with stationary variance one: z_t = phi z_{t-1} + sqrt(1 - phi^2) w_t, z_1 = w_1."""
-        phi = law.correlation
-        if phi == 0.0:
-            return fresh
-        last = self._last.get(law.purpose)
-        self._last[law.purpose] = fresh if last is None else phi * last + (1 - phi * phi) ** 0.5 * fresh
-        return self._last[law.purpose]
+def rows_of(xi: dict):
+    """The rows of a sample, or None."""
+    return xi.get("rows")

@@ -8,7 +8,18 @@ import math
 
 import torch
 
-__all__ = ["adam_direction", "clip", "correct", "ema", "newton_schulz", "orthogonalize", "polar_factor"]
+__all__ = [
+    "adam_direction",
+    "clip",
+    "correct",
+    "ema",
+    "matrix_shape",
+    "newton_schulz",
+    "orthogonalize",
+    "polar_factor",
+    "singular_power",
+    "squared_norm",
+]
 
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 
@@ -92,9 +103,38 @@ def orthogonalize(m, *, method="newton_schulz", axes=None):
     ``axes`` name the event axes: the first is the rows, the others are flattened into columns and restored afterwards
     (None: all axes). They may stand anywhere, since a compiled run keeps its lanes last.
     """
+    return on_matrices(newton_schulz if method == "newton_schulz" else polar_factor, m, axes)
+
+
+def singular_power(m, power, axes=None):
+    r"""Replace the singular values of ``m`` by a power of them, :math:`U\Sigma^pV^\top`, ``power`` > 0; axes as above."""
+
+    def powered(flat):
+        finite = torch.isfinite(flat).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
+        u, s, vh = torch.linalg.svd(torch.where(finite, flat, 0), full_matrices=False)
+        exponent = power.reshape(power.shape[: flat.ndim - 2] + (1,)) if torch.is_tensor(power) and power.ndim else power
+        return torch.where(finite, (u * (s**exponent).unsqueeze(-2)) @ vh, torch.nan)
+
+    return on_matrices(powered, m, axes)
+
+
+def on_matrices(function, m, axes=None):
+    """Apply a function of the last two axes to the event axes, flattened to (rows, rest) and restored."""
     axes = tuple(range(m.ndim)) if axes is None else tuple(a % m.ndim for a in axes)
     last = tuple(range(m.ndim - len(axes), m.ndim))
     moved = m.movedim(axes, last)
     flat = moved.flatten(start_dim=last[1]) if len(axes) > 2 else moved
-    out = newton_schulz(flat) if method == "newton_schulz" else polar_factor(flat)
-    return out.reshape(moved.shape).movedim(last, axes)
+    return function(flat).reshape(moved.shape).movedim(last, axes)
+
+
+def matrix_shape(m, axes=None) -> tuple[int, int]:
+    """Rows and columns of one problem's matrix: the first event axis, and all others together."""
+    sizes = [m.shape[axis] for axis in (range(m.ndim) if axes is None else axes)]
+    return sizes[0], math.prod(sizes[1:])
+
+
+def squared_norm(g, axes=None):
+    """The square of the Euclidean norm over the event axes, kept as axes of size 1 (no axes: of each entry)."""
+    if axes == ():
+        return g * g  # torch reads no axes as all of them
+    return (g * g).sum(dim=axes, keepdim=axes is not None)

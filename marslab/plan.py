@@ -5,6 +5,7 @@ import json
 import torch
 
 from marslab.errors import UsageError
+from marslab.extras import Extras, check_extras
 from marslab.kinds import one_of, whole
 from marslab.lanes import Lanes
 from marslab.noise.base import Noise
@@ -38,7 +39,9 @@ class Plan:
         if noise is not None:
             for law in noise.parts:
                 law.check(problem)
-        self._lay_out_lanes(rule.check(hyper))
+        given = rule.check(hyper)
+        check_extras(rule, problem, given)
+        self._lay_out_lanes(given)
         self.parts = {name: self._part(name, shape) for name, shape in problem.shapes.items()}
 
     def _lay_out_lanes(self, hyper):
@@ -64,6 +67,8 @@ class Plan:
         """The fallback and its hyper-parameters; refused where it cannot stand beside the main rule."""
         if other.matrix:
             raise UsageError(f"fallback = {other.name!r} needs a matrix itself; choose an elementwise rule such as 'adamw'.")
+        if other.needs:
+            raise UsageError(f"fallback = {other.name!r} needs {other.needs[0]!r}, which only a main rule has; try 'adamw'.")
         if other.modes and self.mode not in other.modes:
             raise UsageError(f"fallback = {other.name!r} has no {self.mode} form, in which {self.rule.name} runs; try 'adamw'.")
         values = Lanes(other.check(self.options), steps=self.steps, dtype=self.dtype)
@@ -86,6 +91,13 @@ class Plan:
             "dtype": str(self.dtype).removeprefix("torch."),
             "hyper": json.dumps({name: plain(value) for name, value in self.given.items()}),
         }
+
+    def extras(self) -> Extras | None:
+        """The observations that the rule declares beyond g and prev."""
+        if not self.rule.needs:
+            return None
+        sizes = {name: self.given[name] for name in ("period", "large") if name in self.given}
+        return Extras(self.rule, self.problem, self.noise, self.seeds, self.dtype, **sizes)
 
     def start(self) -> dict:
         """The problem's start in every lane."""

@@ -23,8 +23,16 @@ from marslab.kinds import is_axis, is_number, one_of
 
 __all__ = ["RANGES", "Rule", "check_range", "rule"]
 
-MODES = {"none": (), "last": ("approximate",), "same_sample": ("exact",), "either": ("approximate", "exact")}
-RESERVED = ("t", "axes", "norm", "prev")
+MODES = {
+    "none": (),
+    "last": ("approximate",),
+    "same_sample": ("exact",),
+    "either": ("approximate", "exact"),
+    "snapshot": ("snapshot",),
+}
+OBSERVED = ("full", "hess")
+RESERVED = ("t", "axes", "norm", "prev", *OBSERVED)
+ESTIMATES = ("", "hutchinson", "gauss_newton")
 UNIT = (0.0, 1.0, "[0, 1)")
 NOT_NEGATIVE = (0.0, math.inf, "[0, inf)")
 REAL = (-math.inf, math.inf, "(-inf, inf)")
@@ -36,6 +44,10 @@ RANGES = {
     "nu": REAL,
     "eps": NOT_NEGATIVE,
     "weight_decay": NOT_NEGATIVE,
+    "beta3": UNIT,
+    "tau": UNIT,
+    "rho": NOT_NEGATIVE,
+    "threshold": NOT_NEGATIVE,
     "clip_radius": (0.0, math.inf, "(0, inf]"),
     "sigma": NOT_NEGATIVE,
     "level": NOT_NEGATIVE,
@@ -47,10 +59,10 @@ class Rule:
     """An optimizer's update and its declaration; call it as ``rule(x, state, g, prev, t=t, **hyper)``.
 
     name         the public name, equal to the file's
-    function     ``(x, state, g[, prev], *, hyper-parameters[, t, axes, norm]) -> (x_new, state_new)``
+    function     ``(x, state, g[, prev], *, hyper-parameters[, t, axes, norm, full, hess]) -> (x_new, state_new)``
     memory       state entries shaped like x, which start at zero
     scalars      state entries shaped like a hyper-parameter, which start at one (running products of betas)
-    prev         what the correction may be taken against: none | last | same_sample | either
+    prev         what the correction may be taken against: none | last | same_sample | either | snapshot
     first        convention of the first step: "equal" (prev = g, no correction) or "zero" (prev = 0)
     why_not      why a mode that one might expect is not declared, in a few words
     diagnostics  state entries that are not memory (they feed the records and are never read by the next step)
@@ -59,6 +71,12 @@ class Rule:
     clipped      ``(g, prev, **hyper) -> `` the tensor whose norm a global clip needs, where the rule clips
     presets      named sets of hyper-parameters with their source ("paper", "released")
     options      the words that a hyper-parameter with a word for its default may take
+    hess         how the parameter ``hess`` (the Hessian's diagonal) is estimated: "hutchinson" or "gauss_newton"
+    large_batch  g is the mean of ``large`` fresh gradients every ``period`` steps
+    uncertain    what could not be checked against a second source, in a few words
+
+    A rule whose function takes ``full`` or ``hess``, or that declares ``large_batch``, has a hyper-parameter ``period``, and
+    ``large`` where fresh gradients are averaged (marslab.extras); the simulator supplies and charges them.
     """
 
     name: str
@@ -74,6 +92,9 @@ class Rule:
     clipped: Callable | None = None
     presets: Mapping[str, Mapping] = field(default_factory=dict)
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hess: str = ""
+    large_batch: bool = False
+    uncertain: str = ""
     hyper: Mapping[str, object] = field(init=False)
     accepts: frozenset = field(init=False)
 
@@ -87,16 +108,29 @@ class Rule:
             raise UsageError(f"rule {self.name}: prev={self.prev!r} is unknown; use one of {', '.join(MODES)}.")
         if ("prev" in parameters) == (self.prev == "none"):
             raise UsageError(f"rule {self.name}: prev={self.prev!r} and the parameters disagree; declare it where it is taken.")
+        if self.hess not in ESTIMATES or ("hess" in parameters) != bool(self.hess):
+            raise UsageError(
+                f"rule {self.name}: hess={self.hess!r} and the parameters disagree; declare one of {ESTIMATES[1:]}."
+            )
         object.__setattr__(self, "hyper", hyper)
         object.__setattr__(self, "accepts", frozenset(parameters))
+        if self.needs and "period" not in hyper:
+            raise UsageError(
+                f"rule {self.name}: {self.needs[0]} is observed every period steps; give it a hyper-parameter period."
+            )
 
-    def __call__(self, x, state, g, prev=None, *, t=None, axes=None, norm=None, **hyper):
+    def __call__(self, x, state, g, prev=None, *, t=None, axes=None, norm=None, full=None, hess=None, **hyper):
         """One step: returns the new point and the new state; nothing is changed in place.
 
         x, g, prev and the state's memory share a shape (\\*lanes, \\*event); ``t`` counts from 1; ``axes`` are the event
         axes; ``norm`` is a norm over several tensors for the clip. Hyper-parameters not given take their defaults.
         """
-        given = {"t": t, "axes": axes, "norm": norm}
+        given = {"t": t, "axes": axes, "norm": norm, "full": full, "hess": hess}
+        for name in OBSERVED:
+            if name in self.accepts and given[name] is None:
+                raise UsageError(
+                    f"{self.name} needs the observation {name!r}, which only the simulator supplies; use marslab.run."
+                )
         extra = {name: value for name, value in given.items() if name in self.accepts}
         inputs = (x, state, g, prev) if "prev" in self.accepts else (x, state, g)
         return self.function(*inputs, **extra, **hyper)
@@ -114,8 +148,13 @@ class Rule:
         return state["m"] if "m" in self.memory else g
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """What the rule needs beyond g and prev: full, hess, large_batch."""
+        return (*(n for n in OBSERVED if n in self.accepts), *(("large_batch",) if self.large_batch else ()))
+
+    @property
     def modes(self) -> tuple[str, ...]:
-        """The modes this rule has: none, "approximate" (one gradient a step), "exact" (two, on the same sample)."""
+        """The modes: none, "approximate" (one gradient a step), "exact" (two, on the same sample), "snapshot" (two)."""
         return MODES[self.prev]
 
     def mode(self, exact: bool | None) -> str:

@@ -9,10 +9,11 @@ import xarray as xr
 
 from marslab.noise.base import Noise
 from marslab.optimizers import find_rule
-from marslab.oracle import Oracle, Samples
+from marslab.oracle import Oracle
 from marslab.plan import Clock, Plan
 from marslab.record import Recorder, event_norm, norm, record_grid
 from marslab.rule import Rule
+from marslab.samples import Samples
 from marslab.streams import BLOCK
 
 __all__ = ["run"]
@@ -46,7 +47,8 @@ def run(
     clip_scope       "tensor" or "global" (one norm over all tensors of the problem)
     fallback         the rule for tensors with fewer than two axes where ``rule`` needs a matrix, with its options
     record           number of log-spaced records, or the steps themselves
-    hyper            a number is a constant, a list is an axis, a function of t is a schedule; so are noise levels
+    hyper            a number is a constant, a list is an axis, a function of t is a schedule; so are noise levels; the
+                     period and size of declared observations (marslab.extras) are single numbers
 
     Returns a dataset over (hyper axes, seed, step): grad_norm = |grad F(x_t)|, error = |estimate_t - grad F(x_t)| (both
     at the point before step t), correction = |c_t - g_t|, clip_scale, loss, loss_gap (where f_min is known), running means
@@ -69,7 +71,7 @@ def advance(plan: Plan, recorder: Recorder, progress) -> None:
     states = {name: started(plan.parts[name].rule, value) for name, value in x.items()}
     samples = Samples(plan.problem, plan.noise, plan.seeds, plan.dtype)
     clock = Clock(plan)
-    oracle = Oracle(plan.problem, plan.noise, plan.mode, plan.first, clock.levels)
+    oracle = Oracle(plan.problem, plan.noise, plan.mode, plan.first, clock.levels, plan.extras())
     for t in range(1, plan.steps + 1):
         clock.tick(t)
         seen = oracle.observe(x, samples.at(t))
@@ -106,6 +108,7 @@ def step(plan: Plan, clock: Clock, x: dict, states: dict, seen) -> tuple[dict, d
             t=clock.time,
             axes=part.axes,
             norm=size,
+            **{key: value[name] for key, value in seen.extras.items() if key in part.rule.accepts},
             **clock.hyper(name),
         )
     return new_x, new_states

@@ -11,7 +11,7 @@ import torch
 
 from marslab import noise, problems
 from marslab.kinds import is_number
-from marslab.optimizers import RULES
+from marslab.optimizers import RULES as ALL_RULES
 from marslab.simulate import run
 
 ELEMENTWISE = {
@@ -27,7 +27,9 @@ PRODUCTS = {
     "sigmoid": problems.sigmoid_classification("breast_cancer"),
     "network": problems.two_layer("breast_cancer", hidden=3),
 }
-SIGNS = ("lion", "mars_lion")
+RULES = {name: rule for name, rule in ALL_RULES.items() if rule.hess != "gauss_newton"}  # sophia_g needs a likelihood
+SIGNS = ("lion", "mars_lion", "signum", "cautious_lion", "clion", "mgup_adamw")  # a jump, or an order, of entries
+POWERS = ("nadam", "storm_adaptive", "storm_plus", "superadam", "superadam_momentum")  # equal to rounding
 BOUND = {"float64": 1e-12, "float32": 2e-5}
 every_rule = pytest.mark.parametrize("name", RULES)
 every_dtype = pytest.mark.parametrize("dtype", BOUND)
@@ -101,7 +103,7 @@ def test_every_law_gives_a_seed_its_own_numbers(law, dtype):
 def settings():
     for name, rule in RULES.items():
         for hyper, value in rule.hyper.items():
-            if is_number(value):
+            if is_number(value) and hyper not in ("period", "large"):  # shared by all lanes
                 yield pytest.param(name, hyper, value, id=f"{name}-{hyper}")
 
 
@@ -113,7 +115,7 @@ def test_a_setting_in_an_axis_equals_the_run_of_its_own(name, hyper, value):
     axis = run(name, **(setting | {hyper: values}))
     for number in values:
         alone = run(name, **(setting | {hyper: number}))
-        if RULES[name].matrix:
+        if RULES[name].matrix or name in POWERS:
             assert_close(axis.sel({hyper: number}, drop=True), alone, 1e-12)
         else:
             assert_bitwise(axis.sel({hyper: number}, drop=True), alone)

@@ -41,6 +41,8 @@ class Problem:
             the problem is no finite sum (then the noise law knows it).
         eigenvalues: float64 tensor of the Hessian's eigenvalues, flat, for quadratics; else None.
         spectrum: the same as a tuple of floats; else None.
+        model_gradient: where F is the mean negative log-likelihood of a model, a method (x, rows, uniforms) that returns
+            the gradient on rows whose labels are drawn from the model; else None.
         certainty: how each constant is known: 'exact', 'bound' (true, perhaps not attained) or 'measured'.
     """
 
@@ -53,6 +55,7 @@ class Problem:
     sigma: float | None = None
     eigenvalues: Tensor | None = None
     spectrum: tuple[float, ...] | None = None
+    model_gradient = None
     certainty: ClassVar[Mapping[str, str]] = {}
 
     @property

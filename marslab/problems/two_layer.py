@@ -72,6 +72,25 @@ class TwoLayer(FiniteSum):
         """Return features and one-hot classes."""
         return {"features": self.features, "targets": self.targets}
 
+    def model_gradient(self, x: Point, rows: Tensor | None, uniforms: Tensor) -> Point:
+        """Return the gradient on `rows` with labels drawn from the softmax instead of the data's.
+
+        Args:
+            x: point with tensors (*lanes, *event).
+            rows: row indices (*row_lanes, batch), or None for all n in every lane of `uniforms`.
+            uniforms: numbers in [0, 1), float64 (*row_lanes, batch): the label is the first class whose cumulated
+                probability exceeds the row's number.
+        """
+        rows = torch.arange(self.examples).expand(uniforms.shape) if rows is None else rows
+        fold, weights = self._folded(x, rows)
+        numbers = uniforms.reshape(-1, uniforms.shape[-1])
+        forward = self._forward(weights, rows.reshape(numbers.shape))
+        cumulated = forward["powers"].cumsum(-2) / forward["total"]
+        label = (cumulated <= numbers[:, None, None, :]).sum(-2).clamp(max=cumulated.shape[-2] - 1)
+        drawn = torch.nn.functional.one_hot(label, cumulated.shape[-2]).movedim(-1, -2).to(cumulated.dtype)
+        slope = self._slope(weights, forward | {"targets": drawn}, rows.shape[-1])
+        return {name: fold.unfold(part) for name, part in slope.items()}
+
     def _forward(self, weights: Point, rows: Tensor) -> Point:
         features = self._gather("features", rows, weights["W1"])
         # one wide product for each own lane; broadcasting would copy the features for every shared lane
