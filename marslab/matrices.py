@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import torch
 
-from marslab.pieces import NEWTON_SCHULZ, orthogonalize
+from marslab.pieces import NEWTON_SCHULZ, on_matrices, orthogonalize
 from marslab.rule import Rule
 
-__all__ = ["FactoredRule", "as_matrix", "factored_rule", "inverse_root", "mars_released", "muon_released", "orthogonal"]
+__all__ = ["FactoredRule", "factored_rule", "inverse_root", "mars_released", "muon_released", "orthogonal"]
 
 
 def mars_released(m, eps=1e-8, steps=5):
@@ -52,21 +52,11 @@ def muon_released(m, eps=1e-7, steps=5):
     return (x.mT if tall else x).to(m.dtype)
 
 
-def as_matrix(m, axes=None) -> tuple[torch.Tensor, Callable]:
-    """(\\*lanes, rows, columns) of ``m`` and the way back; the event ``axes`` are (rows, rest), None: all axes."""
-    axes = tuple(range(m.ndim)) if axes is None else tuple(a % m.ndim for a in axes)
-    last = tuple(range(m.ndim - len(axes), m.ndim))
-    moved = m.movedim(axes, last)
-    flat = moved.flatten(start_dim=last[1]) if len(axes) > 2 else moved
-    return flat, lambda out: out.reshape(moved.shape).movedim(last, axes)
-
-
 def orthogonal(m, method, axes=None, released=mars_released):
     """`pieces.orthogonalize` with the method "released" in addition: the given function of a matrix."""
     if method != "released":
         return orthogonalize(m, method=method, axes=axes)
-    flat, back = as_matrix(m, axes)
-    return back(released(flat))
+    return on_matrices(released, m, axes)
 
 
 def inverse_root(a, power=4, eps=0.0):

@@ -10,11 +10,13 @@ import torch
 
 __all__ = [
     "adam_direction",
+    "as_matrix",
     "clip",
     "correct",
     "ema",
     "matrix_shape",
     "newton_schulz",
+    "on_matrices",
     "orthogonalize",
     "polar_factor",
     "singular_power",
@@ -120,11 +122,17 @@ def singular_power(m, power, axes=None):
 
 def on_matrices(function, m, axes=None):
     """Apply a function of the last two axes to the event axes, flattened to (rows, rest) and restored."""
+    flat, back = as_matrix(m, axes)
+    return back(function(flat))
+
+
+def as_matrix(m, axes=None) -> tuple:
+    """(\\*lanes, rows, rest) of ``m`` and the way back; the event ``axes`` are (rows, rest), None: all axes."""
     axes = tuple(range(m.ndim)) if axes is None else tuple(a % m.ndim for a in axes)
     last = tuple(range(m.ndim - len(axes), m.ndim))
     moved = m.movedim(axes, last)
     flat = moved.flatten(start_dim=last[1]) if len(axes) > 2 else moved
-    return function(flat).reshape(moved.shape).movedim(last, axes)
+    return flat, lambda out: out.reshape(moved.shape).movedim(last, axes)
 
 
 def matrix_shape(m, axes=None) -> tuple[int, int]:

@@ -2,9 +2,9 @@
 
 import math
 
-from marslab.matrices import as_matrix, mars_released, orthogonal
+from marslab.matrices import mars_released, orthogonal
 from marslab.optimizers.mars_adamw import corrected
-from marslab.pieces import clip, ema
+from marslab.pieces import clip, ema, matrix_shape
 from marslab.rule import rule
 
 
@@ -46,7 +46,7 @@ def mars_shampoo(
     c = corrected(g, prev, gamma=gamma, beta1=beta1)
     clipped, scale = clip(c, clip_radius, axes, norm)
     m = ema(state["m"], clipped, beta1)
-    rows, columns = as_matrix(m, axes)[0].shape[-2:]
+    rows, columns = matrix_shape(x, axes)
     factor = max(1, rows / columns) ** 0.5 if shape_factor == "original" else 1.0
     scaled = m * (1 / (1 - beta1)) if orthogonalization == "released" else m
     step = factor * orthogonal(scaled, orthogonalization, axes, lambda matrix: mars_released(matrix, eps))

@@ -1,7 +1,7 @@
 """Muon: orthogonalised momentum."""
 
-from marslab.matrices import as_matrix, muon_released, orthogonal
-from marslab.pieces import ema
+from marslab.matrices import muon_released, orthogonal
+from marslab.pieces import ema, matrix_shape
 from marslab.rule import rule
 
 
@@ -38,7 +38,7 @@ def muon(
     """
     m = ema(state["m"], g, beta1)
     direction = ema(m, g, beta1) if momentum == "nesterov" else m
-    rows, columns = as_matrix(x, axes)[0].shape[-2:]
+    rows, columns = matrix_shape(x, axes)
     factor = {"original": max(1, rows / columns) ** 0.5, "match_rms_adamw": 0.2 * max(rows, columns) ** 0.5, "none": 1.0}
     step = orthogonal(direction, orthogonalization, axes, muon_released)
     return x * (1 - lr * weight_decay) - lr * factor[shape_factor] * step, dict(m=m)

@@ -2,8 +2,8 @@
 
 import torch
 
-from marslab.matrices import as_matrix, factored_rule, inverse_root
-from marslab.pieces import ema
+from marslab.matrices import factored_rule, inverse_root
+from marslab.pieces import as_matrix, ema
 
 
 @factored_rule(
