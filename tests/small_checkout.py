@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -78,7 +79,7 @@ def environment(folder: Path, store: Path | None = None, **more: str) -> dict[st
 
 
 def start(folder: Path, *arguments: str, store: Path | None = None, **more: str) -> subprocess.Popen:
-    """Start a command of the copy in a process group of its own."""
+    """Start a command of the copy in a process group of its own; it hears Ctrl-C also where the tests do not."""
     return subprocess.Popen(
         [sys.executable, "-m", "marslab", *arguments],
         cwd=folder,
@@ -87,6 +88,7 @@ def start(folder: Path, *arguments: str, store: Path | None = None, **more: str)
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
