@@ -40,6 +40,8 @@ class RuleOptimizer(torch.optim.Optimizer):
                 down at random (bfloat16; reproducible, no global random numbers), "nearest" loses small updates
     buffers     a module or modules whose buffers are restored after the pass at the previous weights
     compiled    "auto": tensors of at least a million elements run compiled; "never"
+    matrices    of several processes that hold the same parameters: "each" computes all matrices, or they are "divided": each
+                computes some and sends them to the others (the same numbers, less work, more traffic)
 
     A parameter without a gradient is skipped, and its own count of steps t stands still; at its next step it has no history
     and is not corrected. Raises UsageError, in one sentence, for what cannot be run.
@@ -61,12 +63,14 @@ class RuleOptimizer(torch.optim.Optimizer):
         rounding: str = "master",
         buffers: torch.nn.Module | list | None = None,
         compiled: str = "auto",
+        matrices: str = "each",
         **hyper,
     ):
         self.rule, self.hyper = None if rule is None else find_rule(rule), hyper
         self.options = {"exact": exact, "first": first, "maximize": maximize, "exclude": exclude}
         self.fallback, self.fallback_options = fallback, fallback_options or {}
         words = {"nonfinite": nonfinite, "clip_scope": clip_scope, "rounding": rounding, "compiled": compiled}
+        words["matrices"] = matrices
         self.settings = checked(words)
         self.buffers = exactly.modules_of(buffers)
         self.known, self.handed, self.skipped = {}, [], 0

@@ -118,5 +118,6 @@ def checked(options: dict) -> dict:
         "clip_scope": ("tensor", "global"),
         "rounding": ("master", "stochastic", "nearest"),
         "compiled": ("auto", "never"),
+        "matrices": ("each", "divided"),
     }
     return {name: one_of(name, options[name], words) for name, words in kinds.items()}
