@@ -9,7 +9,7 @@ from marslab.kinds import one_of
 from marslab.optim import exact as exactly
 from marslab.optim import faults, saving
 from marslab.optim.advance import Job, advance_all
-from marslab.optim.groups import OWN_KEYS, checked, entries_of, hyper_of, listed, once, split, tensor_of
+from marslab.optim.groups import OWN_KEYS, Group, checked, entries_of, hyper_of, listed, once, split, tensor_of
 from marslab.optimizers import find_rule
 from marslab.rule import Rule
 
@@ -75,6 +75,7 @@ class RuleOptimizer(torch.optim.Optimizer):
         self.buffers = exactly.modules_of(buffers)
         self.known, self.handed, self.skipped = {}, [], 0
         super().__init__(listed(params), {})
+        self.defaults = self._defaults()
 
     def add_param_group(self, group: dict) -> None:
         """Add parameters with a rule, a mode, a first step and hyper-parameters of their own, all checked."""
@@ -92,10 +93,19 @@ class RuleOptimizer(torch.optim.Optimizer):
             self._append(self._rest(group, rest), find_rule(self.fallback))
         self.handed += [tensor_of(entry) for entry in entries]
 
+    def _defaults(self) -> dict:
+        """As torch's optimizers show them: schedulers look for lr and betas here."""
+        found = {} if self.rule is None else hyper_of(self.rule, self.hyper)
+        betas = tuple(found[name] for name in ("beta1", "beta2") if name in found)
+        return {**found, "betas": betas} if betas else found
+
     def _append(self, group, rule):
         if group["params"] and isinstance(group["params"][0], tuple):
             group["params"] = [(str(name), p) for name, p in group["params"]]
-        super().add_param_group(self._complete(group, rule))
+        complete = self._complete(group, rule)
+        super().add_param_group(dict(complete))
+        added = self.param_groups[-1]  # torch adds its defaults, which may be another rule's
+        self.param_groups[-1] = Group({k: v for k, v in added.items() if k in complete or k in OWN_KEYS})
 
     def _rest(self, group, rest):
         """The fallback's group: of the group's own values only maximize and the weight decay reach it."""
@@ -131,6 +141,8 @@ class RuleOptimizer(torch.optim.Optimizer):
         A loop of one's own hands over ``prev_grads`` instead: the unscaled gradients at the previous weights on the same
         sample, one entry a parameter in the order in which the constructor got them; None means no history.
         """
+        if closure is not None:
+            faults.check_closure()
         exact = any(group["mode"] == "exact" for group in self.param_groups)
         earlier = exactly.earlier_gradients(self, closure, prev_grads, exact)
         loss = None
