@@ -13,7 +13,19 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from marslab.optim import AdamW, Lion, MarsAdamW, MarsLion, MarsShampoo, Muon, RuleOptimizer, Shampoo, compiled, released
+from marslab.optim import (
+    AdamW,
+    Lion,
+    MarsAdamW,
+    MarsLion,
+    MarsShampoo,
+    Muon,
+    RuleOptimizer,
+    Shampoo,
+    compiled,
+    divided,
+    released,
+)
 
 STEPS = 5
 rest = dict(fallback_options={"lr": 0.01})
@@ -37,6 +49,10 @@ CASES = {
     "mars_shampoo_exact": lambda p: MarsShampoo(p, lr=0.05, gamma=0.3, orthogonalization="polar", exact=True, **rest),
     "muon": lambda p: Muon(p, lr=0.05, **rest),
     **{f"muon_{count}": lambda p: Muon(p, lr=0.05, **rest) for count in (1, 7, 8, 19)},
+    **{f"muon_{count}_divided": lambda p: Muon(p, lr=0.05, matrices="divided", **rest) for count in (1, 7, 8, 19)},
+    "mars_shampoo_divided": lambda p: MarsShampoo(p, lr=0.05, gamma=0.3, clip_scope="global", matrices="divided", **rest),
+    "mars_shampoo_exact_divided": lambda p: MarsShampoo(p, lr=0.05, gamma=0.3, exact=True, matrices="divided", **rest),
+    "shampoo_divided": lambda p: Shampoo(p, lr=0.05, matrices="divided", **rest),
     "shampoo": lambda p: Shampoo(p, lr=0.05, **rest),
     "shampoo_sum": lambda p: Shampoo(p, lr=0.05, statistics="sum", **rest),
     "adamw": lambda p: AdamW(p, lr=0.05),
@@ -51,7 +67,7 @@ def network(name=""):
     """Shapes that two processes cannot halve evenly, and one that a process gets nothing of."""
     torch.manual_seed(0)
     if name.startswith("muon_"):  # as many matrices as the name says
-        widths = [5] + [3] * int(name[5:])
+        widths = [5] + [3] * int(name.split("_")[1])
         return nn.Sequential(*(nn.Linear(a, b, bias=False) for a, b in pairwise(widths))).double()
     return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3), nn.Tanh(), nn.Linear(3, 1)).double()
 
@@ -146,9 +162,21 @@ def resumed(model, optimizer, make, rank, world):
     return all(torch.equal(a, b) for a, b in zip(*ends, strict=True))
 
 
+def counted(found):
+    """Count the matrices that this process computes where they are divided."""
+    found["computed"], original = 0, divided.applied
+
+    def applied(*step):
+        found["computed"] += 1
+        return original(*step)
+
+    divided.applied = applied
+
+
 def main(folder):
     dist.init_process_group("gloo")
     rank, world, found = dist.get_rank(), dist.get_world_size(), {}
+    counted(found)
     for name, make in CASES.items():
         plain, parts = network(name), 2 if name.endswith("accumulated") else 1
         compiled.LARGE, compiled.MEDIUM = (9, 3) if name.endswith("compiled") else (1 << 20, 1 << 14)

@@ -191,6 +191,27 @@ def test_grad_scaler_with_handed_over_gradients():
     same(weights(model), weights(other), tolerance=1e-5)
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_closure_under_grad_scaler_is_refused(exact):
+    model = network().float()
+    optimizer, scaler = MarsAdamW(model, exact=exact), torch.amp.GradScaler("cpu")
+    torch.optim.lr_scheduler.StepLR(optimizer, 1)  # it counts the steps, between the scaler and the optimizer
+    before = weights(model)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum(p.square().sum() for p in model.parameters())
+        scaler.scale(loss).backward()
+        return loss
+
+    closure()
+    with pytest.raises(UsageError, match=r"GradScaler.*prev_grads"):
+        scaler.step(optimizer, closure)
+    same(weights(model), before, tolerance=0)
+    off = torch.amp.GradScaler("cpu", enabled=False)
+    off.step(optimizer, closure)  # that is a plain step
+
+
 def wrong(change):
     """An exact optimizer over a matrix and a vector that got wrong earlier gradients."""
     params = [torch.nn.Parameter(torch.ones(shape)) for shape in ((2, 3), (2,))]

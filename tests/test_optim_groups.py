@@ -1,5 +1,7 @@
 """Groups, schedulers, fallbacks and refusals of the rule optimizer."""
 
+import copy
+import pickle
 import warnings
 
 import pytest
@@ -7,7 +9,7 @@ import torch
 from optim_cases import closure_of, loss_of, network, place, same, train, weights
 
 from marslab.errors import UsageError
-from marslab.optim import RuleOptimizer
+from marslab.optim import AdamW, MarsAdamW, MarsLion, RuleOptimizer
 
 
 def test_schedulers_change_hyper_parameters_by_name():
@@ -25,6 +27,47 @@ def test_schedulers_change_hyper_parameters_by_name():
     plain, before = RuleOptimizer(other.parameters(), "sgd"), weights(model)
     place(list(other.parameters()), before)
     same(train(model, momentum, 1), train(other, plain, 1))
+
+
+@pytest.mark.parametrize("make", [torch.optim.lr_scheduler.OneCycleLR, torch.optim.lr_scheduler.CyclicLR])
+def test_schedulers_that_cycle_momentum_find_betas(make):
+    model, other = network(), network()
+    mine = AdamW(model, lr=1e-2, weight_decay=0.0)
+    torchs = torch.optim.AdamW(other.parameters(), lr=1e-2, weight_decay=0.0)
+    how = {"total_steps": 30} if make is torch.optim.lr_scheduler.OneCycleLR else {"base_lr": 1e-3, "step_size_up": 3}
+    cycles, seen = [make(o, max_lr=0.02, **how) for o in (mine, torchs)], set()
+    for t in range(1, 9):
+        for one, optimizer, cycle in zip((model, other), (mine, torchs), cycles, strict=True):
+            train(one, optimizer, 1, begin=t)
+            cycle.step()
+        assert mine.param_groups[0]["betas"] == torchs.param_groups[0]["betas"]
+        seen.add(mine.param_groups[0]["beta1"])
+    assert len(seen) > 4  # the weights differ: torch corrects the bias by beta1^t, not by the product of the betas
+
+
+def test_betas_of_a_group_are_its_beta1_and_beta2():
+    optimizer = MarsLion(network(), betas=(0.8, 0.9))
+    group = optimizer.param_groups[0]
+    assert group["betas"] == (0.8,) == group.get("betas") and "betas" in group
+    group["betas"] = (0.7, 0.9)
+    assert group["beta1"] == 0.7 and "betas" not in optimizer.state_dict()["param_groups"][0]
+    for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        assert other.param_groups[0]["betas"] == (0.7,)
+    group["betas"] = (0.1,)
+    optimizer.load_state_dict(copy.deepcopy(optimizer).state_dict())
+    optimizer.param_groups[0]["betas"] = (0.2,)
+    assert optimizer.param_groups[0]["beta1"] == 0.2
+    assert optimizer.defaults["betas"] == (0.8,)
+    plain = RuleOptimizer(network(), "sgd").param_groups[0]
+    assert "betas" not in plain and plain.get("betas", 3) == 3
+    with pytest.raises(KeyError):
+        plain["betas"]
+
+
+def test_a_later_group_gets_nothing_of_another_rule():
+    optimizer = MarsAdamW([torch.nn.Parameter(torch.ones(2))])
+    optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], "rule": "sgd"})
+    assert "gamma" not in optimizer.param_groups[1] and "betas" not in optimizer.param_groups[1]
 
 
 def test_groups_have_rules_and_values_of_their_own():

@@ -9,7 +9,7 @@ from marslab.kinds import one_of
 from marslab.optim import exact as exactly
 from marslab.optim import faults, saving
 from marslab.optim.advance import Job, advance_all
-from marslab.optim.groups import OWN_KEYS, checked, entries_of, hyper_of, listed, once, split, tensor_of
+from marslab.optim.groups import OWN_KEYS, Group, checked, entries_of, hyper_of, listed, once, split, tensor_of
 from marslab.optimizers import find_rule
 from marslab.rule import Rule
 
@@ -40,6 +40,8 @@ class RuleOptimizer(torch.optim.Optimizer):
                 down at random (bfloat16; reproducible, no global random numbers), "nearest" loses small updates
     buffers     a module or modules whose buffers are restored after the pass at the previous weights
     compiled    "auto": tensors of at least a million elements run compiled; "never"
+    matrices    of several processes that hold the same parameters: "each" computes all matrices, or they are "divided": each
+                computes some and sends them to the others (the same numbers, less work, more traffic)
 
     A parameter without a gradient is skipped, and its own count of steps t stands still; at its next step it has no history
     and is not corrected. Raises UsageError, in one sentence, for what cannot be run.
@@ -61,16 +63,19 @@ class RuleOptimizer(torch.optim.Optimizer):
         rounding: str = "master",
         buffers: torch.nn.Module | list | None = None,
         compiled: str = "auto",
+        matrices: str = "each",
         **hyper,
     ):
         self.rule, self.hyper = None if rule is None else find_rule(rule), hyper
         self.options = {"exact": exact, "first": first, "maximize": maximize, "exclude": exclude}
         self.fallback, self.fallback_options = fallback, fallback_options or {}
         words = {"nonfinite": nonfinite, "clip_scope": clip_scope, "rounding": rounding, "compiled": compiled}
+        words["matrices"] = matrices
         self.settings = checked(words)
         self.buffers = exactly.modules_of(buffers)
         self.known, self.handed, self.skipped = {}, [], 0
         super().__init__(listed(params), {})
+        self.defaults = self._defaults()
 
     def add_param_group(self, group: dict) -> None:
         """Add parameters with a rule, a mode, a first step and hyper-parameters of their own, all checked."""
@@ -88,10 +93,19 @@ class RuleOptimizer(torch.optim.Optimizer):
             self._append(self._rest(group, rest), find_rule(self.fallback))
         self.handed += [tensor_of(entry) for entry in entries]
 
+    def _defaults(self) -> dict:
+        """As torch's optimizers show them: schedulers look for lr and betas here."""
+        found = {} if self.rule is None else hyper_of(self.rule, self.hyper)
+        betas = tuple(found[name] for name in ("beta1", "beta2") if name in found)
+        return {**found, "betas": betas} if betas else found
+
     def _append(self, group, rule):
         if group["params"] and isinstance(group["params"][0], tuple):
             group["params"] = [(str(name), p) for name, p in group["params"]]
-        super().add_param_group(self._complete(group, rule))
+        complete = self._complete(group, rule)
+        super().add_param_group(dict(complete))
+        added = self.param_groups[-1]  # torch adds its defaults, which may be another rule's
+        self.param_groups[-1] = Group({k: v for k, v in added.items() if k in complete or k in OWN_KEYS})
 
     def _rest(self, group, rest):
         """The fallback's group: of the group's own values only maximize and the weight decay reach it."""
@@ -127,6 +141,8 @@ class RuleOptimizer(torch.optim.Optimizer):
         A loop of one's own hands over ``prev_grads`` instead: the unscaled gradients at the previous weights on the same
         sample, one entry a parameter in the order in which the constructor got them; None means no history.
         """
+        if closure is not None:
+            faults.check_closure()
         exact = any(group["mode"] == "exact" for group in self.param_groups)
         earlier = exactly.earlier_gradients(self, closure, prev_grads, exact)
         loss = None

@@ -1,15 +1,31 @@
 """What a gradient may not be: sparse, of the wrong kind, inf or NaN."""
 
+import sys
+
 import torch
 
 from marslab.errors import UsageError
 from marslab.optim.view import agreed, local
 
-__all__ = ["NonFiniteGradient", "check_kinds", "is_to_be_skipped"]
+__all__ = ["NonFiniteGradient", "check_closure", "check_kinds", "is_to_be_skipped"]
 
 
 class NonFiniteGradient(UsageError):
     """A gradient has an inf or NaN under the policy nonfinite="raise"."""
+
+
+def check_closure() -> None:
+    """Refuse a closure that GradScaler passes on: its gradients would be scaled ones, and nothing in a step tells that."""
+    frame = sys._getframe(1)
+    for _ in range(6):  # hooks of torch and a scheduler's counter may stand between
+        if frame is None:
+            return
+        if frame.f_code.co_name == "_maybe_opt_step":
+            raise UsageError(
+                "a closure cannot be combined with GradScaler, whose scale its gradients would carry; "
+                "call scaler.step(optimizer), or in the exact mode scaler.step(optimizer, prev_grads=[...]) with unscaled ones."
+            )
+        frame = frame.f_back
 
 
 def check_kinds(jobs, earlier) -> None:

@@ -9,13 +9,39 @@ from marslab.errors import UsageError
 from marslab.kinds import is_axis, is_number, one_of
 from marslab.rule import Rule, check_range
 
-__all__ = ["OWN_KEYS", "check_hyper", "entries_of", "hyper_of", "listed", "named_parameters", "split"]
+__all__ = ["OWN_KEYS", "Group", "check_hyper", "entries_of", "hyper_of", "listed", "named_parameters", "split"]
 
 OWN_KEYS = {"params", "param_names", "rule", "exact", "first", "mode", "initial_lr", "maximize", "lr_scale"}
 # parts of a dotted name that mean an embedding or the layer that ends in the classes
 EMBEDDING_OR_HEAD = re.compile(
     r"(^|\.|_)(embed\w*|\w*embeddings?|wte|wpe|emb|tok_emb|pos_emb|lm_head|head|classifier|unembed)(\.|$)"
 )
+
+
+class Group(dict):
+    """A parameter group in which ``betas`` reads and writes beta1 and beta2, as in torch, where the rule has them."""
+
+    def own_betas(self) -> tuple[str, ...]:
+        """The names that ``betas`` stands for."""
+        return tuple(name for name in ("beta1", "beta2") if dict.__contains__(self, name))
+
+    def __contains__(self, name):
+        return bool(self.own_betas()) if name == "betas" else super().__contains__(name)
+
+    def __getitem__(self, name):
+        if name == "betas" and self.own_betas():
+            return tuple(self[beta] for beta in self.own_betas())
+        return super().__getitem__(name)
+
+    def __setitem__(self, name, value):
+        if name == "betas" and self.own_betas():
+            self.update(zip(self.own_betas(), value, strict=False))
+        else:
+            super().__setitem__(name, value)
+
+    def get(self, name, default=None):
+        """As in a dictionary."""
+        return self[name] if name in self else default  # noqa: SIM401
 
 
 def named_parameters(module: torch.nn.Module) -> list:
@@ -118,5 +144,6 @@ def checked(options: dict) -> dict:
         "clip_scope": ("tensor", "global"),
         "rounding": ("master", "stochastic", "nearest"),
         "compiled": ("auto", "never"),
+        "matrices": ("each", "divided"),
     }
     return {name: one_of(name, options[name], words) for name, words in kinds.items()}

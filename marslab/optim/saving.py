@@ -5,6 +5,7 @@ import copy
 import torch
 
 from marslab.errors import UsageError
+from marslab.optim.groups import Group
 
 __all__ = ["restore", "snapshot"]
 
@@ -50,6 +51,7 @@ def restore(optimizer, load_state_dict, state_dict) -> None:
     for i, p in zip(ids, params, strict=True):
         if i in final["state"]:
             optimizer.state[p] = copied(final["state"][i], p.device)
+    optimizer.param_groups[:] = [Group(group) for group in optimizer.param_groups]
     optimizer.skipped = final.get("skipped", 0)
 
 
