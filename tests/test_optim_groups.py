@@ -9,7 +9,8 @@ import torch
 from optim_cases import closure_of, loss_of, network, place, same, train, weights
 
 from marslab.errors import UsageError
-from marslab.optim import AdamW, MarsAdamW, MarsLion, RuleOptimizer
+from marslab.optim import AdamW, MarsAdamW, MarsLion, Muon, RuleOptimizer
+from marslab.optimizers import RULES
 
 
 def test_schedulers_change_hyper_parameters_by_name():
@@ -213,3 +214,11 @@ def test_sparse_gradients_are_refused():
 def test_torch_refuses_a_set():
     with pytest.raises(TypeError, match="ordered"):
         RuleOptimizer([{"params": set(network().parameters())}], "mars")
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if set(rule.needs) & {"full", "hess"}])
+def test_a_rule_that_only_the_simulator_can_feed_is_refused_at_once(name):
+    with pytest.raises(UsageError, match=rf"{name} observes .*marslab\.run"):
+        RuleOptimizer(network(), name)
+    with pytest.raises(UsageError, match=rf"{name} observes"):
+        Muon(network(), fallback=name)

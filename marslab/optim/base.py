@@ -9,7 +9,7 @@ from marslab.kinds import one_of
 from marslab.optim import exact as exactly
 from marslab.optim import faults, saving
 from marslab.optim.advance import Job, advance_all
-from marslab.optim.groups import OWN_KEYS, Group, checked, entries_of, hyper_of, listed, once, split, tensor_of
+from marslab.optim.groups import OWN_KEYS, Group, checked, checked_needs, entries_of, hyper_of, listed, once, split, tensor_of
 from marslab.optimizers import find_rule
 from marslab.rule import Rule
 
@@ -82,7 +82,7 @@ class RuleOptimizer(torch.optim.Optimizer):
         rule = group.get("rule", self.rule)
         if rule is None:
             raise UsageError("a group names no rule, and the optimizer has none; give one, for example rule='mars_adamw'.")
-        rule = find_rule(rule)
+        rule = checked_needs(find_rule(rule))
         entries = once(entries_of(group), self.handed)
         matrices, rest = split(entries, self.options["exclude"]) if rule.matrix else (entries, [])
         if rest:
@@ -90,7 +90,7 @@ class RuleOptimizer(torch.optim.Optimizer):
         if matrices or not rest:
             self._append({**group, "params": matrices}, rule)
         if rest:
-            self._append(self._rest(group, rest), find_rule(self.fallback))
+            self._append(self._rest(group, rest), checked_needs(find_rule(self.fallback)))
         self.handed += [tensor_of(entry) for entry in entries]
 
     def _defaults(self) -> dict:

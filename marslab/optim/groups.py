@@ -9,7 +9,7 @@ from marslab.errors import UsageError
 from marslab.kinds import is_axis, is_number, one_of
 from marslab.rule import Rule, check_range
 
-__all__ = ["OWN_KEYS", "Group", "check_hyper", "entries_of", "hyper_of", "listed", "named_parameters", "split"]
+__all__ = ["OWN_KEYS", "Group", "check_hyper", "checked_needs", "entries_of", "hyper_of", "listed", "named_parameters", "split"]
 
 OWN_KEYS = {"params", "param_names", "rule", "exact", "first", "mode", "initial_lr", "maximize", "lr_scale"}
 # parts of a dotted name that mean an embedding or the layer that ends in the classes
@@ -127,6 +127,15 @@ def unpacked(rule, betas) -> dict:
     for name, beta in zip(("beta1", "beta2"), betas, strict=False):
         check_hyper(name, beta)
     return found
+
+
+def checked_needs(rule: Rule) -> Rule:
+    """The rule, refused where it observes what a loop over batches does not have (a large batch is the loop's own affair)."""
+    observed = [name for name in rule.needs if name != "large_batch"]
+    if observed:
+        what = {"full": "the gradient over all data at a snapshot", "hess": "the Hessian's diagonal"}[observed[0]]
+        raise UsageError(f"{rule.name} observes {what}, which only the simulator supplies; use marslab.run, or another rule.")
+    return rule
 
 
 def check_hyper(name: str, value) -> None:
