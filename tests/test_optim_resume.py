@@ -17,7 +17,6 @@ from marslab.optim import MarsAdamW, RuleOptimizer
 from marslab.optimizers import RULES
 from marslab.rule import RANGES
 
-
 ON_MODULES = {name: rule for name, rule in RULES.items() if set(rule.needs) <= {"large_batch"}}
 
 
