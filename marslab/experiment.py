@@ -13,6 +13,7 @@ A file in ``experiments/`` holds one ``experiment = Experiment(...)`` and nothin
 ``Budget(quick, full)`` may stand for any option. A run's ``keep`` names the variables to store.
 """
 
+import dataclasses
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -104,6 +105,19 @@ class Experiment:
     def identity(self, mode: str = "quick") -> results.Identity:
         """Key, configuration text and code digests of the result that today's code would give."""
         return results.identify(self.configuration(mode), self.modules())
+
+    def changed(self, changes: Mapping[str, Mapping], only: bool = False) -> "Experiment":
+        """The same experiment with other options, {run: {option: value}}, of some runs ("rule" may be among the options).
+
+        ``only``: without the other runs.
+        """
+        runs = dict(self.runs)
+        for label, options in changes.items():
+            if label not in runs:
+                raise unknown("run", label, runs)
+            more = {**runs[label].options, **options}
+            runs[label] = dataclasses.replace(runs[label], rule=more.pop("rule", runs[label].rule), options=more)
+        return dataclasses.replace(self, runs={label: runs[label] for label in changes} if only else runs)
 
     def compute(self, mode: str = "quick", progress: Callable | None = None) -> dict[str, xr.Dataset]:
         """The data of every run: found in the store, or computed and stored."""

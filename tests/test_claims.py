@@ -4,7 +4,6 @@ A plant changes a rule, a schedule, the form or the noise (never a number that w
 """
 
 import dataclasses
-import functools
 import json
 import math
 
@@ -16,9 +15,8 @@ from marslab import claims, draw, experiment, ledger, optimizers, pieces, result
 from marslab.claims import CLAIMS, KINDS
 from marslab.claims import _digits as digits
 from marslab.claims.base import Claim, Finding, Row, final, row_of, verdicts
-from marslab.errors import StoreError
+from marslab.errors import StoreError, UsageError
 from marslab.experiment import MODES, Experiment, Run
-from marslab.noise import additive, curvature
 from marslab.registry import scan
 from marslab.schedules import PowerLaw, theorem
 from marslab.verdicts import CANNOT_TELL, FAILS, HOLDS, Measurement
@@ -103,7 +101,7 @@ def test_a_changed_rule_is_measured_anew(claim, quick, monkeypatch):
             monkeypatch.setattr(module, "find_rule", recording)
     data = {name: experiment.load(name).compute() for name in claim.experiments}
     asked.clear()
-    claim.measure(data)
+    claim.measure(data, **claim.configured("quick"))
     used = {f"marslab.optimizers.{name}" for name in asked}
     table = results.identify(*claim._definition("quick")).table
     assert used <= set(table)
@@ -200,28 +198,21 @@ def plant(monkeypatch, name, label, rule=None, **changes):
     monkeypatch.setattr(experiment, "load", lambda wanted: planted if wanted == name else load(wanted))
 
 
-APPROXIMATE, CONSTANT = dict(exact=False), dict(beta1=0.95)
-LESS, SLOWER = dict(gamma=0.5), dict(lr=PowerLaw(1.0, 1 / 3))
-PLANTS = [
-    ("exact_error_rate", "rate_exact", "moments", APPROXIMATE),  # prev on the wrong sample
-    ("exact_error_rate", "rate_exact", "moments", CONSTANT),
-    ("exact_error_rate", "rate_exact", "moments", LESS),
-    ("exact_gradient_finite", "rate_exact", "moments", CONSTANT),
-    ("exact_gradient_finite", "rate_exact", "moments", LESS),
-    ("exact_gradient_unit", "rate_exact", "moments_unit", APPROXIMATE),
-    ("exact_gradient_unit", "rate_exact", "moments_unit", dict(gamma=0.1)),
-    ("sgd_rate", "rate_sgd", "moments", SLOWER),
-    ("sgd_rate", "rate_sgd", "moments", dict(rule="mars", exact=True, gamma=1.0, **theorem(c=1, s=1))),
-    ("approximate_rate", "rate_approximate", "moments", dict(exact=True)),
-    ("approximate_rate", "rate_approximate", "moments", LESS),
-    ("approximate_rate", "rate_approximate", "moments", dict(noise=additive(sigma=1.0, correlation=0.9))),
-]
+SLOWER = dict(lr=PowerLaw(1.0, 1 / 3))
 
 
-@pytest.mark.parametrize("name, data, label, change", PLANTS)
-def test_a_planted_declaration_fails(name, data, label, change, quick, monkeypatch):
-    plant(monkeypatch, data, label, **change)
-    assert verdict(CLAIMS[name]) == FAILS
+@pytest.mark.parametrize(("claim", "name"), [(claim, name) for claim in CLAIMS.values() for name in claim.plants])
+def test_a_plant_fails(claim, name, quick):
+    row, found = claim.plant(name).check()
+    assert found.verdict == FAILS, row
+    assert claim.find() is None  # a plant's row is never taken for the claim's
+    with pytest.raises(UsageError, match="plant"):
+        claim.plant(name + "?")
+
+
+def test_every_claim_has_a_plant():
+    elsewhere = {"stated_schedule", *(name for name in CLAIMS if name.startswith("digits_"))}  # below
+    assert {name for name, claim in CLAIMS.items() if not claim.plants} <= elsewhere
 
 
 def test_the_rate_that_fails_by_a_million_steps_holds_where_the_regime_is_early(quick, monkeypatch):
@@ -239,43 +230,6 @@ def test_the_note_tells_when_the_monte_carlo_misses_the_exact_exponent(quick, mo
 
 
 # plants in rules: identities
-
-
-def lost_gain(x, state, g, prev, *, lr=0.01, gamma=0.025, beta1=0.95):
-    """The factor 1/(1 - beta) of the correction is lost."""
-    m = pieces.ema(state["m"], g + gamma * beta1 * (g - prev), beta1)
-    return x - lr * m, dict(m=m)
-
-
-def uncorrected(x, state, g, prev, *, lr=0.01, gamma=0.025, beta1=0.95):
-    """The correction is formed and forgotten."""
-    m = pieces.ema(state["m"], g, beta1)
-    return x - lr * m, dict(m=m)
-
-
-def wrong_sign(x, state, g, prev, *, lr=0.01, gamma=0.025, beta1=0.95):
-    """The difference is taken the other way round."""
-    m = pieces.ema(state["m"], pieces.correct(g, 2 * g - prev, gamma=gamma, beta=beta1), beta1)
-    return x - lr * m, dict(m=m)
-
-
-def double_step(x, state, g, prev, *, lr=0.01, gamma=0.025, beta1=0.95):
-    """The estimate is right and the step is twice as long."""
-    m = pieces.ema(state["m"], pieces.correct(g, prev, gamma=gamma, beta=beta1), beta1)
-    return x - 2 * lr * m, dict(m=m)
-
-
-RULE_PLANTS = (lost_gain, uncorrected, wrong_sign, double_step)
-
-
-@pytest.mark.parametrize("function", RULE_PLANTS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("name", ["storm_identity", "qhm_identity", "approximate_is_sgd"])
-def test_a_planted_rule_breaks_the_identity(name, function, monkeypatch):
-    claim = CLAIMS[name]
-    planted = dataclasses.replace(optimizers.mars, function=function, diagnostics=())
-    monkeypatch.setattr(claim.module, "mars", planted)
-    row, found = claim.check()
-    assert found.verdict == FAILS and row.measured >= 1 and "remaining: " in row.note
 
 
 def test_a_planted_qhm_breaks_the_identity(monkeypatch):
@@ -301,21 +255,12 @@ def test_the_other_first_step_breaks_the_identities(monkeypatch):
         assert verdict(claim) == HOLDS
 
 
-@pytest.mark.parametrize("noise", [additive(sigma=1e-6), curvature(level=1e-6)])
-def test_a_little_noise_parts_the_two_forms(noise, monkeypatch):
-    claim = CLAIMS["noiseless_coincidence"]
-    monkeypatch.setattr(claim.module, "run", functools.partial(simulate.run, noise=noise))
-    row, found = claim.check()
-    assert found.verdict == FAILS and 1e-9 < row.measured < 1
-
-
-def test_the_repaired_schedule_in_place_of_the_stated_one_holds(monkeypatch):
+def test_the_repaired_schedule_in_place_of_the_stated_one_holds():
     claim = CLAIMS["stated_schedule"]
     row, found = claim.check()
     assert found.verdict == FAILS and "16*u**2*(2044*u**4 + 192*u**2 - u + 6)" in row.note and "-6.63" in row.note
     results.remove(claim.key())
-    monkeypatch.setattr(claim.module, "stated", claim.module.repaired)
-    assert verdict(claim) == HOLDS
+    assert verdict(dataclasses.replace(claim, settings={"schedule": claim.module.repaired})) == HOLDS
 
 
 # plants in data of the same structure: the digits network

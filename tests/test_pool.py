@@ -20,7 +20,7 @@ assert sorted(seen) == ["noiseless_coincidence", "stated_schedule"]
 from marslab import ledger
 for name, claim in ledger.chosen(["noiseless_coincidence", "stated_schedule"]).items():
     row = claim.find("quick")
-    again = claim.measure({})
+    again = claim.measure({}, **claim.configured("quick"))
     assert row.measured == again.measurement.estimate, name
 print("done")
 """

@@ -8,22 +8,22 @@ so that m_t = g_t again.
 import sympy
 
 from marslab import symbolic
-from marslab.claims._symbols import nothing, remaining
+from marslab.claims._symbols import FAULTY_MARS, nothing, remaining
 from marslab.claims.base import Claim
 from marslab.optimizers import mars, sgd
 
 STEPS = 5
 
 
-def measure(data):
+def measure(data, rule):
     """Prove both first-step conventions on the rules' own updates."""
-    constant = symbolic.difference(mars, sgd, exact=False, first="zero", gamma=1)
-    return remaining(constant, *gaps(first="zero"), *gaps(first="equal"))
+    constant = symbolic.difference(rule, sgd, exact=False, first="zero", gamma=1)
+    return remaining(constant, *gaps(rule, first="zero"), *gaps(rule, first="equal"))
 
 
-def gaps(first):
+def gaps(rule, first):
     """m_t - g_t (plus the product of the betas times g_1 under the paper's first step) for a scheduled beta, t = 1..STEPS."""
-    steps = symbolic.unroll(mars, STEPS, exact=False, first=first, gamma=1, beta1=symbolic.scheduled("beta"))
+    steps = symbolic.unroll(rule, STEPS, exact=False, first=first, gamma=1, beta1=symbolic.scheduled("beta"))
     betas = [sympy.Symbol(f"beta_{t}") for t in range(1, STEPS + 1)]
     left = sympy.Integer(1) if first == "equal" else sympy.Integer(0)
     return [s.estimate - symbolic.gradient(s.t) + left * sympy.prod(betas[: s.t]) * symbolic.gradient(1) for s in steps]
@@ -37,5 +37,7 @@ approximate_is_sgd = Claim(
     unit="remaining differences",
     predict=nothing,
     measure=measure,
+    settings={"rule": mars},
+    plants=FAULTY_MARS,
     figure="rate_approximate",
 )

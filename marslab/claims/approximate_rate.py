@@ -6,7 +6,8 @@ schedule. The theorem does not cover the approximate form; this is what is lost 
 """
 
 from marslab.claims._curves import EXPONENT, beside, exact_slope
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
+from marslab.noise import additive
 from marslab.verdicts import Measurement
 
 
@@ -26,4 +27,9 @@ approximate_rate = Claim(
     measure=measure,
     experiments=("rate_approximate",),
     **EXPONENT,
+    plants={
+        "prev is of the same sample": Plant(runs={"rate_approximate": {"moments": {"exact": True}}}),
+        "half of the correction is lost": Plant(runs={"rate_approximate": {"moments": {"gamma": 0.5}}}),
+        "the noise is correlated": Plant(runs={"rate_approximate": {"moments": {"noise": additive(1.0, correlation=0.9)}}}),
+    },
 )

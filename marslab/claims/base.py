@@ -6,17 +6,17 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
 
 from marslab import experiment, results
-from marslab.errors import StoreError
+from marslab.errors import StoreError, unknown
 from marslab.syntax import meaning
 from marslab.verdicts import Judgement, Measurement, Verdict, decide, judge
 
-__all__ = ["Claim", "Finding", "Row", "verdicts"]
+__all__ = ["Claim", "Finding", "Plant", "Row", "verdicts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,18 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
+class Plant:
+    """A fault that a claim must notice: other settings, or other options of runs of its experiments.
+
+    settings  {keyword of ``measure``: its wrong value}
+    runs      {experiment: {run: {option: its wrong value}}}; "rule" may be among the options
+    """
+
+    settings: Mapping = field(default_factory=dict)
+    runs: Mapping[str, Mapping[str, Mapping]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
 class Claim:
     """A statement that can fail.
 
@@ -79,8 +91,11 @@ class Claim:
     kind         symbolic | exact | Monte Carlo | empirical
     side         'within': |measured - predicted| <= margin; 'below' / 'above': at least the margin below / above predicted
     predict      () -> float, called before anything is measured
-    measure      (data) -> Finding, with ``data[experiment][run]`` the datasets of ``experiments``
+    measure      (data, **settings) -> Finding, with ``data[experiment][run]`` the datasets of ``experiments``
     figure       the figure to open beside it (default: the first experiment's)
+    settings     keywords of ``measure``, the claim's configuration: rules, noise, schedules, steps, seeds; a ``Budget(quick,
+                 full)`` may stand for any
+    plants       {what is wrong: a ``Plant``}: the claim with a changed rule, schedule or noise, which must come out FAILS
     """
 
     name: str
@@ -94,6 +109,9 @@ class Claim:
     side: str = "within"
     experiments: tuple[str, ...] = ()
     figure: str = ""
+    settings: Mapping = field(default_factory=dict)
+    plants: Mapping[str, "Plant"] = field(default_factory=dict)
+    planted: str = ""
 
     @property
     def module(self):
@@ -124,22 +142,42 @@ class Claim:
         found = results.find(self.key(mode))
         return None if found is None else row_of(found)
 
+    def plant(self, name: str) -> "Claim":
+        """The claim with one of its plants in place: the same check, on something that is wrong."""
+        if name not in self.plants:
+            raise unknown("plant", name, self.plants)
+        return dataclasses.replace(self, settings={**self.settings, **self.plants[name].settings}, planted=name)
+
     def entry(self, mode: str) -> str:
         """The row's name in the store."""
-        return f"claim-{self.name}-{mode}"
+        return f"claim-{self.name}-{mode}" if not self.planted else f"plant-{self.name}-{mode}"
 
     def _keys(self, mode: str) -> dict[str, str]:
-        return {name: experiment.load(name).identity(mode).key for name in self.experiments}
+        return {name: experiment.load(name).changed(self._changes(name)).identity(mode).key for name in self.experiments}
+
+    def _changes(self, name: str) -> Mapping[str, Mapping]:
+        """What the plant in place changes in the runs of an experiment."""
+        return self.plants[self.planted].runs.get(name, {}) if self.planted else {}
+
+    def _data(self, name: str, mode: str) -> dict[str, xr.Dataset]:
+        """The data of an experiment; runs that a plant leaves alone are those of the experiment as declared."""
+        declared, changes = experiment.load(name), self._changes(name)
+        return declared.compute(mode) | (declared.changed(changes, only=True).compute(mode) if changes else {})
+
+    def configured(self, mode: str) -> dict:
+        """The settings of one mode."""
+        return {name: getattr(v, mode) if isinstance(v, experiment.Budget) else v for name, v in self.settings.items()}
 
     def _definition(self, mode: str):
         configuration = {"claim": self.name, "mode": mode, "margin": self.margin, "side": self.side, "data": self._keys(mode)}
+        configuration |= {"plant": self.planted} if self.planted else {}
         return configuration, [self.module, "marslab.claims.base", "marslab.verdicts"]
 
     def _measured(self, mode: str) -> xr.Dataset:
         begun = time.monotonic()
         predicted = float(self.predict())
-        data = {name: experiment.load(name).compute(mode) for name in self.experiments}
-        finding = self.measure(data)
+        data = {name: self._data(name, mode) for name in self.experiments}
+        finding = self.measure(data, **self.configured(mode))
         found = judge(finding.measurement, predicted=predicted, margin=self.margin, side=self.side, name=self.name)
         row = self._row(mode, predicted, finding, found, time.monotonic() - begun)
         return xr.Dataset(attrs={"row": json.dumps(dataclasses.asdict(row))})

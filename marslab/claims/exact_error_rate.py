@@ -7,7 +7,7 @@ step t.
 """
 
 from marslab.claims._curves import EXPONENT, beside, exact_slope
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
 from marslab.verdicts import Measurement
 
 
@@ -27,4 +27,9 @@ exact_error_rate = Claim(
     measure=measure,
     experiments=("rate_exact",),
     **EXPONENT,
+    plants={
+        "prev is of another sample": Plant(runs={"rate_exact": {"moments": {"exact": False}}}),
+        "beta stays constant": Plant(runs={"rate_exact": {"moments": {"beta1": 0.95}}}),
+        "half of the correction is lost": Plant(runs={"rate_exact": {"moments": {"gamma": 0.5}}}),
+    },
 )

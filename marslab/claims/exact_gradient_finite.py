@@ -10,7 +10,7 @@ import numpy as np
 
 from marslab import rates, theory
 from marslab.claims._curves import EXPONENT, LATE, beside, exact_slope
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
 from marslab.record import log_grid
 from marslab.verdicts import Measurement
 
@@ -37,4 +37,8 @@ exact_gradient_finite = Claim(
     measure=measure,
     experiments=("rate_exact",),
     **EXPONENT,
+    plants={
+        "beta stays constant": Plant(runs={"rate_exact": {"moments": {"beta1": 0.95}}}),
+        "half of the correction is lost": Plant(runs={"rate_exact": {"moments": {"gamma": 0.5}}}),
+    },
 )

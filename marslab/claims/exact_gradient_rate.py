@@ -11,7 +11,7 @@ import numpy as np
 
 from marslab import theory
 from marslab.claims._curves import EXPONENT, exact_slope
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
 from marslab.verdicts import Measurement
 
 
@@ -42,4 +42,5 @@ exact_gradient_rate = Claim(
     measure=measure,
     experiments=("rate_exact",),
     **EXPONENT,
+    plants={"beta stays constant": Plant(runs={"rate_exact": {"moments": {"beta1": 0.95}}})},
 )

@@ -6,7 +6,7 @@ must be seen.
 """
 
 from marslab.claims._curves import EXPONENT, exact_slope
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
 from marslab.verdicts import Measurement
 
 
@@ -26,4 +26,8 @@ exact_gradient_unit = Claim(
     measure=measure,
     experiments=("rate_exact",),
     **EXPONENT,
+    plants={
+        "prev is of another sample": Plant(runs={"rate_exact": {"moments_unit": {"exact": False}}}),
+        "most of the correction is lost": Plant(runs={"rate_exact": {"moments_unit": {"gamma": 0.1}}}),
+    },
 )

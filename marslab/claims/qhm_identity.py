@@ -9,29 +9,29 @@ estimates differ by -gamma beta^t g_1. It breaks when gamma varies: the note sho
 import sympy
 
 from marslab import symbolic
-from marslab.claims._symbols import nothing, remaining
+from marslab.claims._symbols import FAULTY_MARS, nothing, remaining
 from marslab.claims.base import Claim, Finding
 from marslab.optimizers import mars, qhm
 
 STEPS = 5
 
 
-def measure(data):
+def measure(data, rule):
     """Prove both first-step conventions, and show what remains when gamma varies."""
     gamma = sympy.Symbol("gamma")
-    constant = symbolic.difference(mars, qhm, exact=False, first="zero", b={"nu": 1 - gamma})
-    found = remaining(constant, *gaps())
-    varying = symbolic.difference(mars, qhm, exact=False, first="zero", steps=3,
+    constant = symbolic.difference(rule, qhm, exact=False, first="zero", b={"nu": 1 - gamma})
+    found = remaining(constant, *gaps(rule))
+    varying = symbolic.difference(rule, qhm, exact=False, first="zero", steps=3,
                                   a={"gamma": symbolic.scheduled("gamma")},
                                   b={"nu": lambda t: 1 - sympy.Symbol(f"gamma_{t}")})  # fmt: skip
     note = f"{found.note}; with a varying gamma there remains {sympy.sstr(sympy.factor(varying))}"
     return Finding(found.measurement, note=note)
 
 
-def gaps():
+def gaps(rule):
     """Under the paper's first step: m_t(MARS) - estimate_t(QHM) + gamma beta^t g_1, for t = 1..STEPS."""
     beta, gamma = sympy.symbols("beta1 gamma")
-    ours = symbolic.unroll(mars, STEPS, exact=False, first="equal")
+    ours = symbolic.unroll(rule, STEPS, exact=False, first="equal")
     quasi = symbolic.unroll(qhm, STEPS, nu=1 - gamma)
     return [a.estimate - b.estimate + gamma * beta**a.t * symbolic.gradient(1) for a, b in zip(ours, quasi, strict=True)]
 
@@ -44,4 +44,6 @@ qhm_identity = Claim(
     unit="remaining differences",
     predict=nothing,
     measure=measure,
+    settings={"rule": mars},
+    plants=FAULTY_MARS,
 )

@@ -6,7 +6,8 @@ like T^(-1/4): on this problem the general guarantee for SGD is attained, not be
 """
 
 from marslab.claims._curves import EXPONENT, beside, exact_slope
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
+from marslab.schedules import PowerLaw, theorem
 from marslab.verdicts import Measurement
 
 
@@ -26,4 +27,10 @@ sgd_rate = Claim(
     measure=measure,
     experiments=("rate_sgd",),
     **EXPONENT,
+    plants={
+        "the step falls like t^(-1/3)": Plant(runs={"rate_sgd": {"moments": {"lr": PowerLaw(1.0, 1 / 3)}}}),
+        "it is exact MARS": Plant(
+            runs={"rate_sgd": {"moments": dict(rule="mars", exact=True, gamma=1.0, **theorem(c=1, s=1))}}
+        ),
+    },
 )

@@ -40,10 +40,10 @@ def roots_above_zero(polynomial) -> int:
     return polynomial.count_roots(0, sympy.oo) - (polynomial.eval(0) == 0)
 
 
-def measure(data):
+def measure(data, schedule):
     """Factor the excess at the stated minimum and count the positive roots; the same at the repaired s."""
     u = sympy.Symbol("u", positive=True)
-    c, s = stated(u)
+    c, s = schedule(u)
     at_one = float((1 - c * (s + 1) ** sympy.Rational(-2, 3)).subs(u, 1))
     note = f"c³ − (s+1)² = {excess(c, s)}; at L = ρ: β₁,₂ = {at_one:.2f}; at the repaired s: {excess(*repaired(u))}"
     feasible = 0.0 if positive_everywhere(excess(c, s), u) else 1.0
@@ -58,4 +58,5 @@ stated_schedule = Claim(
     unit="feasible (1) or not (0)",
     predict=lambda: 1.0,  # the theorem's conditions are consistent: beta stays in [0, 1) at the stated minimum for some L / rho
     measure=measure,
+    settings={"schedule": stated},
 )

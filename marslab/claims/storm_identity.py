@@ -10,25 +10,25 @@ free symbols beta_t that may follow any schedule, and for constant beta for all 
 import sympy
 
 from marslab import symbolic
-from marslab.claims._symbols import nothing, remaining
+from marslab.claims._symbols import FAULTY_MARS, nothing, remaining
 from marslab.claims.base import Claim
 from marslab.optimizers import mars, storm
 
 STEPS = 5
 
 
-def measure(data):
+def measure(data, rule):
     """Prove constant and scheduled beta, and the gap under the paper's own first step."""
     schedule = {"gamma": 1, "exact": True, "beta1": symbolic.scheduled("beta")}
-    constant = symbolic.difference(mars, storm, gamma=1, exact=True, first="zero")
-    scheduled = symbolic.difference(mars, storm, first="zero", steps=STEPS, **schedule)
-    return remaining(constant, scheduled, *gaps())
+    constant = symbolic.difference(rule, storm, gamma=1, exact=True, first="zero")
+    scheduled = symbolic.difference(rule, storm, first="zero", steps=STEPS, **schedule)
+    return remaining(constant, scheduled, *gaps(rule))
 
 
-def gaps():
+def gaps(rule):
     """Under the paper's first step: m_t(MARS) - m_t(STORM) + beta^t g_1, for t = 1..STEPS."""
     beta = sympy.Symbol("beta1")
-    ours = symbolic.unroll(mars, STEPS, exact=True, first="equal", gamma=1)
+    ours = symbolic.unroll(rule, STEPS, exact=True, first="equal", gamma=1)
     other = symbolic.unroll(storm, STEPS, first="zero")
     return [a.estimate - b.estimate + beta**a.t * symbolic.gradient(1) for a, b in zip(ours, other, strict=True)]
 
@@ -41,4 +41,6 @@ storm_identity = Claim(
     unit="remaining differences",
     predict=nothing,
     measure=measure,
+    settings={"rule": mars},
+    plants=FAULTY_MARS,
 )
