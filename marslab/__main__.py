@@ -15,6 +15,7 @@ from marslab.errors import StoreError, UsageError
 
 Names = tyro.conf.Positional[tuple[str, ...]]
 Full = Annotated[bool, tyro.conf.arg(help="use the full budgets instead of the quick ones")]
+Related = Annotated[bool, tyro.conf.arg(help="the methods and papers around MARS, and where each of them stands here")]
 Jobs = Annotated[int, tyro.conf.arg(help="processes, of one thread each")]
 
 
@@ -66,15 +67,17 @@ def measure(experiments, claims, mode: str, jobs: int) -> dict[str, str]:
 
 
 def reproduce(full: Full = False, jobs: Jobs = 2) -> int:
-    """Run the experiments, draw the figures, print the ledger, write figures/index.html."""
-    from marslab import draw, experiment, ledger, page
+    """Run the experiments, draw the figures, print the ledger, write figures/index.html and related.html beside it."""
+    from marslab import draw, experiment, ledger, page, related, related_page
 
     mode = "full" if full else "quick"
     jobs = checked_jobs(jobs)
+    papers = related.load()  # refused before anything is computed
     draw.check_writable()
     problems = measure(experiment.names(), (), mode, jobs)
     drawn, undrawn = draw_all((), mode)
     found = ledger.entries()
+    related_page.write_page(papers)
     path = page.write_page(found, drawn, mode)
     say("\n".join(ledger.lines(found)))
     status = report(problems | undrawn)
@@ -147,11 +150,15 @@ def publish_claims(picked: list, mode: str) -> None:
         say(f"published: {results.publish(results.load(claim.key(mode)), ledger.published_path(claim, mode))}")
 
 
-def list_everything(kinds: Names = ()) -> int:
-    """List rules, problems, noise laws, claims, experiments and figures with their first lines."""
+def list_everything(kinds: Names = (), related: Related = False) -> int:
+    """List rules, problems, noise laws, claims, experiments and figures with their first lines, or what stands beside MARS."""
     from marslab import listing
+    from marslab import related as papers
 
-    say("\n".join(listing.lines(kinds)))
+    said = listing.lines(kinds) if kinds or not related else []
+    if related:
+        said += [*([""] if said else []), *papers.lines()]
+    say("\n".join(said))
     return 0
 
 

@@ -12,12 +12,17 @@ from marslab.results.files import sweep, write
 
 __all__ = ["build", "write_page"]
 
+INDEX, RELATED = "index.html", "related.html"  # beside each other in figures/, linked both ways
 REMEDY = "make the checkout's figures folder writable"
 STYLE = """
-:root { --ink: #1c2330; --soft: #667085; --line: #e4e7ec; --holds: #12735a; --fails: #a8321f; --unsure: #6b5d14; }
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #5d6778; --line: #e4e7ec; --paper: #fff; --faint: #f5f7fa;
+  --link: #0b5cad; --holds: #12735a; --fails: #a8321f; --unsure: #6b5d14; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #a3adbd; --line: #323a47; --paper: #14181f;
+  --faint: #1d232c; --link: #7db8f5; } }
 * { box-sizing: border-box; }
 body { font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; color: var(--ink); margin: 0 auto; max-width: 68rem;
-  padding: 1.5rem 1rem 4rem; background: #fff; }
+  padding: 1.5rem 1rem 4rem; background: var(--paper); }
+a { color: var(--link); text-underline-offset: .15em; }
 h1 { font-size: 1.7rem; margin: 0 0 .3rem; } h2 { margin: 2.5rem 0 .8rem; font-size: 1.25rem; }
 p.lead { color: var(--soft); margin: 0 0 1.2rem; max-width: 46rem; }
 .counts { display: flex; gap: .6rem; flex-wrap: wrap; margin: 0 0 1.2rem; padding: 0; list-style: none; }
@@ -28,7 +33,7 @@ p.lead { color: var(--soft); margin: 0 0 1.2rem; max-width: 46rem; }
 details { border-top: 1px solid var(--line); } details:last-of-type { border-bottom: 1px solid var(--line); }
 summary { display: grid; grid-template-columns: 7.2rem 1fr 13rem; gap: .4rem 1rem; padding: .7rem .2rem; cursor: pointer;
   list-style: none; align-items: start; }
-summary::-webkit-details-marker { display: none; } summary:hover { background: #f7f9fc; }
+summary::-webkit-details-marker { display: none; } summary:hover { background: var(--faint); }
 summary .source { color: var(--soft); font-size: .84rem; display: block; }
 summary .numbers { font-variant-numeric: tabular-nums; font-size: .88rem; text-align: right; }
 .inside { padding: .2rem .2rem 1.4rem 8.4rem; overflow-x: auto; }
@@ -36,10 +41,10 @@ summary .numbers { font-variant-numeric: tabular-nums; font-size: .88rem; text-a
 table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { text-align: left; padding: .25rem .9rem .25rem 0;
   vertical-align: top; border-bottom: 1px solid var(--line); } th { color: var(--soft); font-weight: 600; }
-figure { margin: 1rem 0 2rem; } figure img { max-width: 100%; height: auto; }
+figure { margin: 1rem 0 2rem; } figure img { max-width: 100%; height: auto; background: #fff; }
 figcaption { color: var(--soft); font-size: .88rem;
   max-width: 46rem; } code, pre { font: .8rem/1.45 ui-monospace, Menlo, Consolas, monospace; } pre { white-space: pre-wrap;
-  overflow-wrap: anywhere; background: #f7f9fc; padding: .6rem .8rem; border-radius: .4rem; }
+  overflow-wrap: anywhere; background: var(--faint); padding: .6rem .8rem; border-radius: .4rem; }
 @media (max-width: 44rem) { summary { grid-template-columns: 1fr; } summary .numbers { text-align: left; }
   .inside { padding-left: .2rem; } }
 @media print { details { break-inside: avoid; } summary:hover { background: none; } body { max-width: none; } }
@@ -64,7 +69,7 @@ def badge(verdict: str) -> str:
 
 def write_page(entries: list[Entry], drawn: list[Drawn], mode: str = "quick"):
     """Write figures/index.html, whole or not at all; returns its path."""
-    path = paths.FIGURES / "index.html"
+    path = paths.FIGURES / INDEX
     sweep(path.parent)
     write(path, build(entries, drawn, mode).encode(), REMEDY)
     return path
@@ -81,6 +86,7 @@ def build(entries: list[Entry], drawn: Iterable[Drawn], mode: str = "quick") -> 
         "<p class='lead'>Each line is a claim with a prediction made before the measurement. A verdict is given at 99 % after "
         "Holm's correction over the rows that have chance in them; symbolic and exact rows have none. Open a line for its "
         "derivation, its numbers and its figure.</p>",
+        f"<p><a href='{RELATED}'>What stands beside MARS, and where each method and paper is found here</a></p>",
         counts(entries),
         *(f"<p>{text(line)}</p>" for line in ledger.unreadable(entries)),
         *(claim(entry, figures) for entry in entries),

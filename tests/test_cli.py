@@ -8,7 +8,7 @@ import pytest
 from small_checkout import EXPERIMENT, FIGURE, write
 
 from marslab import __main__ as cli
-from marslab import claims, draw, experiment, listing, paths, results
+from marslab import claims, draw, experiment, listing, paths, related, results
 from marslab.claims.base import Claim, Finding
 from marslab.noise import LAWS
 from marslab.optimizers import RULES
@@ -171,6 +171,7 @@ def test_reproduce_does_it_all_once(command, small, request):
     assert lines[-1] == f"page: {small / 'figures' / 'index.html'}"
     page = (small / "figures" / "index.html").read_text("utf-8")
     assert "One ends below ten." in page and "id='figure-one'" in page
+    assert "href='related.html'" in page and "href='index.html'" in (small / "figures" / "related.html").read_text("utf-8")
     before = tree(small)
     request.getfixturevalue("idle")
     status, again, err = command("reproduce", "--jobs", "1")
@@ -263,6 +264,14 @@ def test_an_unwritable_figures_folder_is_refused_before_computing(command, idle,
     monkeypatch.setattr(results.files, "check_writable", refuse)
     status, _, err = command("reproduce")
     assert status == 2 and "make the checkout's figures folder writable" in sentence(err)
+
+
+def test_an_unsound_list_of_papers_is_refused_before_computing(command, idle, small, monkeypatch):
+    (small / "related.yml").write_text("- {name: One, rule: mars, claim: small}\n")
+    monkeypatch.setattr(related.load, "__defaults__", (small / "related.yml",))
+    status, out, err = command("reproduce")
+    assert status == 2 and out == "" and "entry 'One': it has 2 states (rule, claim)" in sentence(err)
+    assert not list((small / "figures").glob("*.html"))
 
 
 @pytest.mark.parametrize("damage", ["foreign", "truncated"])
