@@ -13,6 +13,8 @@ from marslab import claims, draw, experiment, ledger, page, paths, plots
 from marslab.claims.base import Claim, Finding
 from marslab.draw import Drawn
 from marslab.errors import StoreError
+from marslab.noise import additive
+from marslab.optimizers import sgd
 from marslab.verdicts import Measurement
 
 VOID = {"meta", "br", "img", "link", "hr", "input"}
@@ -171,6 +173,15 @@ def test_hostile_words_are_shown_as_words(monkeypatch, drawn, tmp_path):
     self_contained(page.build([entry], []))
 
 
+def test_settings_and_their_budgets_are_on_the_page(monkeypatch):
+    one = dataclasses.replace(small(), measure=lambda data, **_: Finding(Measurement(0.0, kind="exact")), kind="exact")
+    one = dataclasses.replace(one, settings={"rule": sgd, "steps": experiment.Budget(10, 99), "law": additive(0.5)})
+    monkeypatch.setattr(claims, "CLAIMS", {"small": one})
+    one.row("quick"), one.row("full")
+    seen = Reader(page.build(ledger.entries(), [])).text
+    assert "rule = sgd; steps = 10; law = Additive(" in seen and "steps = 99" in seen
+
+
 def test_powers_are_raised_and_nothing_else():
     assert page.typeset("falls like T^(-1/3), c^3 and βᵗ") == "falls like T<sup>−1/3</sup>, c<sup>3</sup> and βᵗ"
     assert page.typeset("10^6 < 10^-2") == "10<sup>6</sup> &lt; 10<sup>−2</sup>"
@@ -253,6 +264,11 @@ def test_the_page_works_in_a_browser_without_a_network(monkeypatch, tmp_path, dr
     assert inside.is_visible() and "2044" in inside.inner_text()
     assert tab.locator("details#stated_schedule .badge.FAILS").first.is_visible()
     assert tab.locator("details#small sup").first.inner_text() == "−1/4"
+    lines = tab.locator("main > details:visible")
+    for label, shown in (("verdict-FAILS", ["stated_schedule"]), ("verdict-CANNOT", []), ("verdict-HOLDS", ["small"]),
+                         ("kind-symbolic", []), ("verdict-all", ["stated_schedule"]), ("kind-all", ["stated_schedule", "small"])):  # fmt: skip
+        tab.click(f"label[for={label}]")
+        assert sorted(lines.nth(i).get_attribute("id") for i in range(lines.count())) == sorted(shown), label
     tab.locator("details#small > summary").click()
     tab.locator("details#small a").click()
     image = tab.locator("#figure-rate_sgd img")
