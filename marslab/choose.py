@@ -15,6 +15,10 @@ main { display: block; } input[type=radio] { position: absolute; opacity: 0; poi
 .filters i { display: inline-block; width: .65rem; height: .65rem; border-radius: .2rem; margin-right: .45rem; }
 @media print { .filters { display: none; } }
 """
+LOOKS = {
+    "checked": "border-color: var(--ink); background: var(--faint);",
+    "focus-visible": "outline: 2px solid var(--link);",
+}
 
 
 def filters(group: str, choices: Iterable[Choice]) -> tuple[str, str]:
@@ -37,10 +41,7 @@ def hiding(group: str, kinds: Iterable[str], items: str) -> str:
     """The style sheet of a group: ``items`` is a selector of what is hidden inside ``main`` unless it has the class chosen."""
     kinds = list(kinds)
     hidden = [f"#{group}-{kind}:checked ~ main {items.format(kind=kind)} {{ display: none; }}" for kind in kinds]
-    for state, look in (
-        ("checked", "border-color: var(--ink); background: var(--faint);"),
-        ("focus-visible", "outline: 2px solid var(--link);"),
-    ):
+    for state, look in LOOKS.items():
         marked = ", ".join(f"#{group}-{kind}:{state} ~ .filters [for={group}-{kind}]" for kind in ("all", *kinds))
         hidden.append(f"{marked} {{ {look} }}")
     return "\n".join(hidden)

@@ -136,9 +136,9 @@ def filters(entries: list[Entry]) -> tuple[list, list]:
 
 def claim(entry: Entry, figures: dict[str, Drawn]) -> str:
     """One line of the ledger and what opens below it."""
-    classes = f"{verdict_class(entry)} {entry.claim.kind.split()[0]}"
+    classes = text(f"{verdict_class(entry)} {entry.claim.kind.split()[0]}")
     return (
-        f"<details class='{text(classes)}' id='{text(entry.claim.name)}'><summary>{heading(entry)}</summary><div class='inside'>"
+        f"<details class='{classes}' id='{text(entry.claim.name)}'><summary>{heading(entry)}</summary><div class='inside'>"
         f"<p>{typeset(entry.claim.derivation)}</p>{table(entry)}{picture(entry, figures)}</div></details>"
     )
 
