@@ -2,7 +2,7 @@
 
 import torch
 
-from marslab.pieces import squared_norm
+from marslab.pieces import power, squared_norm
 from marslab.rule import rule
 
 
@@ -23,9 +23,9 @@ def storm_plus(x, state, g, prev, *, lr=1.0, axes=None):
     of zero leaves x where it is. Claimed rate: :math:`O(T^{-1/3})` for the gradient norm. Source: Levy, Kavis and Cevher,
     arXiv 2111.01040; the two formulas are recalled.
     """
-    freshness = (1 + state["gradients"]) ** (-2 / 3)
+    freshness = power(1 + state["gradients"], -2 / 3)
     gradients = state["gradients"] + squared_norm(g, axes)
     d = g + (1 - freshness) * (state["m"] - prev)
-    steps = state["steps"] + squared_norm(d, axes) * (1 + gradients) ** (2 / 3)
-    eta = torch.where(steps > 0, steps, 1.0) ** (-1 / 3)
+    steps = state["steps"] + squared_norm(d, axes) * power(1 + gradients, 2 / 3)
+    eta = power(torch.where(steps > 0, steps, 1.0), -1 / 3)
     return x - lr * eta * d, dict(m=d, gradients=gradients, steps=steps)
