@@ -23,7 +23,12 @@ def root(value):
     return (value if torch.is_tensor(value) else torch.tensor(value, dtype=torch.float64)).sqrt()
 
 
-@rule(memory=("m", "v"), scalars=("beta1_product", "beta2_product"), presets={"released": {"raised": 2.0, "lowered": 0.1}})
+@rule(
+    memory=("m", "v"),
+    scalars=("beta1_product", "beta2_product"),
+    presets={"released": {"raised": 2.0, "lowered": 0.1}},
+    uncertain="whether the paper's decay also takes the bias correction",
+)
 def mgup_adamw(
     x,
     state,
