@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import marslab
+from marslab import listing
 from marslab.errors import UsageError
 from marslab.kinds import is_number
 from marslab.optimizers import RULES
@@ -156,6 +157,12 @@ def test_constant_gradient_is_descended(rule, event):
     assert (moved * g).sum() > 0
     if not rule.matrix:
         assert torch.equal(moved.sign(), g.sign())
+
+
+@every_rule
+def test_the_list_says_what_is_uncertain(rule):
+    line = listing.rules()[rule.name]
+    assert rule.uncertain in line and ("uncertain" in line) == bool(rule.uncertain)
 
 
 @every_rule
