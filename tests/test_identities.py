@@ -204,6 +204,8 @@ def test_terms_are_equal_for_equal_arguments_only():
         (lambda: identities.refute("lion", "zero", "momentum"), "unknown condition of lion"),
         (lambda: identities.gap("lion", "zero", steps=0), "at least 1"),
         (lambda: identities.refute("lion", "zero", "clip", steps=0), "at least 1"),
+        (lambda: dataclasses.replace(IDENTITIES["qhm"], a={"gama": 1}), "unknown hyper-parameter of mars .* mean 'gamma'"),
+        (lambda: dataclasses.replace(IDENTITIES["qhm"], invariant={"u": None}), "mars keeps no 'u'"),
         (lambda: identities.trace("lion", "zero", exact=True), "approximate form only"),
         (lambda: identities.trace("storm", "zero", exact=False), "exact form only"),
     ],

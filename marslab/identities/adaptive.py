@@ -121,7 +121,7 @@ qhadam = Identity(
                 "gamma P_t / (1 - P_t) g_t: the same in the long run only", b={"nu": lambda h: 1 - h.gamma}),
         Failure("corrected second moment", "c_t^2 is larger than g_t^2 where noise dominates", a={"second_moment": "clipped"},
                 first=("zero",)),
-        Failure("nu2", "g_t^2 then enters the denominator twice", b={"nu2": 0.5}, first=("zero",)),
+        Failure("nu2", "g_t^2 then weighs more in the denominator", b={"nu2": 0.5}, first=("zero",)),
     ),
     note=LAG + " beta1 may follow a schedule, gamma may not.",
 )  # fmt: skip

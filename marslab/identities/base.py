@@ -73,6 +73,13 @@ class Identity:
     reading: tuple[Callable | None, Callable | None] = (None, None)
     note: str = ""
 
+    def __post_init__(self):
+        for rule, given in zip(self.rules, (self.a, self.b), strict=True):
+            for name in {*given} - {*rule.hyper}:
+                raise unknown(f"hyper-parameter of {rule.name} in identity {self.name}:", name, rule.hyper)
+        for name in {*self.invariant} - {*self.rules[0].memory, *self.rules[0].scalars}:
+            raise UsageError(f"identity {self.name}: {self.rules[0].name} keeps no {name!r}, so no invariant can hold for it.")
+
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """Rule A and rule B."""

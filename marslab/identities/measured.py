@@ -4,7 +4,7 @@ import torch
 
 from marslab.identities.base import Failure, Identity
 from marslab.identities.table import find_identity
-from marslab.identities.walk import Numbers, walk
+from marslab.identities.walk import Numbers, readings, remainders, walk
 from marslab.kinds import whole
 
 __all__ = ["gap", "trace"]
@@ -35,16 +35,8 @@ def trace(
 ) -> dict[str, torch.Tensor]:
     """The differences A - B step by step, (steps, \\*shape): "estimate" less the stated remainder, and "x" where it agrees."""
     identity = find_identity(identity)
-    failure, lags, missing = identity.failure(failure), identity.lags(first), None
     world = Numbers(SHAPES[any(rule.matrix for rule in identity.rules)], whole("steps", steps), seed)
-    rows = {"estimate": []} | ({"x": []} if identity.points and not lags else {})
-    for pair in walk(identity, world, first, steps, identity.form(exact), failure):
-        (a, b), h, g = pair.state, pair.h, pair.g
-        difference = identity.read(0, h, a, g) - identity.read(1, h, b, g)
-        if lags:
-            start, decay = identity.lag(pair.hyper)
-            missing = start * g if missing is None else decay * missing
-            difference = difference - identity.read(0, h, {**a, "m": missing}, g)
-        for name, value in (("estimate", difference), ("x", pair.x[0] - pair.x[1])):
-            rows.get(name, []).append(value)
-    return {name: torch.stack(values) for name, values in rows.items()}
+    pairs = walk(identity, world, first, steps, identity.form(exact), identity.failure(failure))
+    rows = [(readings(identity, *found), found[0].x[0] - found[0].x[1]) for found in remainders(identity, first, pairs)]
+    estimates, points = map(torch.stack, zip(*rows, strict=True))
+    return {"estimate": estimates} | ({"x": points} if identity.points and not identity.lags(first) else {})

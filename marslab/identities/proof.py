@@ -7,7 +7,7 @@ import sympy
 
 from marslab.identities.base import Failure, Identity
 from marslab.identities.table import find_identity
-from marslab.identities.walk import Pair, Symbols, advance, settings, walk
+from marslab.identities.walk import Pair, Symbols, advance, readings, remainders, settings, walk
 from marslab.kinds import whole
 
 __all__ = ["Proof", "prove", "refute"]
@@ -69,9 +69,7 @@ def differences(identity: Identity, pair: Pair, missing) -> dict[str, sympy.Expr
     """What must vanish after a step: points, readings, and the invariant."""
     (a, b), h, g = pair.state, pair.h, pair.g
     found = {} if missing is not None or not identity.points else {"x": pair.x[0] - pair.x[1]}
-    found["estimate"] = identity.read(0, h, a, g) - identity.read(1, h, b, g)
-    if missing is not None:
-        found["estimate"] = found["estimate"] - identity.read(0, h, {**a, "m": missing}, g)
+    found["estimate"] = readings(identity, pair, missing)
     for name, relation in identity.invariant.items():
         lack = missing if name == "m" and missing is not None else 0
         found[name] = a[name] - relation(h, b, g) - lack
@@ -94,11 +92,8 @@ def refute(identity: Identity | str, first: str, failure: Failure | str, *, step
     from the updates; :func:`gap` shows its size on numbers. Raises UsageError for unknown names.
     """
     identity, world = find_identity(identity), Symbols()
-    failure, lags, missing = identity.failure(failure), identity.lags(first), None
-    for pair in walk(identity, world, first, whole("steps", steps), identity.form(None), failure):
-        if lags:
-            start, decay = identity.lag(pair.hyper)
-            missing = start * pair.g if missing is None else decay * missing
+    pairs = walk(identity, world, first, whole("steps", steps), identity.form(None), identity.failure(failure))
+    for pair, missing in remainders(identity, first, pairs):
         found = differences(identity, pair, missing)
         for name in ("x", "estimate"):
             if found.get(name, 0) != 0:

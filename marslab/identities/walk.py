@@ -8,7 +8,7 @@ import torch
 from marslab.identities.base import Failure, Identity
 from marslab.identities.terms import Book
 
-__all__ = ["Numbers", "Pair", "Symbols", "advance", "walk"]
+__all__ = ["Numbers", "Pair", "Symbols", "advance", "readings", "remainders", "walk"]
 
 
 class Symbols:
@@ -97,6 +97,23 @@ def walk(identity: Identity, world, first: str, steps: int, exact: bool, failure
         pair = advance(identity, settings(identity, world, t, state, failure), x, state, g, prev, failure)
         x, state = world.onward(pair.x), tuple(kept(rule, own) for rule, own in zip(identity.rules, pair.state, strict=True))
         yield pair
+
+
+def remainders(identity: Identity, first: str, pairs):
+    """Each pair with what A's m lacks after it, None where it lacks nothing."""
+    missing = None
+    for pair in pairs:
+        if identity.lags(first):
+            start, decay = identity.lag(pair.hyper)
+            missing = start * pair.g if missing is None else decay * missing
+        yield pair, missing
+
+
+def readings(identity: Identity, pair: Pair, missing):
+    """A's reading less B's, less what the remainder makes of A's."""
+    a, b = pair.state
+    difference = identity.read(0, pair.h, a, pair.g) - identity.read(1, pair.h, b, pair.g)
+    return difference if missing is None else difference - identity.read(0, pair.h, {**a, "m": missing}, pair.g)
 
 
 def kept(rule, state: dict) -> dict:
