@@ -3,6 +3,7 @@
 from marslab.identities.base import Failure, Identity
 from marslab.identities.parts import CLIP, EXACT, GAMMA, GAMMA_VARIES, LAG, PAPER, START, UNCLIPPED, mars_lag, quasi, same, take
 from marslab.optimizers.superadam import bounded
+from marslab.pieces import power
 
 __all__ = ["FAMILY"]
 
@@ -51,13 +52,13 @@ adan = Identity(
 
 def alpha(h):
     """SuperAdam's weight of the fresh gradient, by its published schedule."""
-    before = h.k / (h.offset + h.t - 1) ** (1 / 3)
+    before = h.k * power(h.offset + h.t - 1, -1 / 3)
     return bounded(h.c * before * before)
 
 
 def unbiased(h):
     """SuperAdam's step size, less the bias correction of m that it does without."""
-    mu = h.k / (h.offset + h.t) ** (1 / 3)
+    mu = h.k * power(h.offset + h.t, -1 / 3)
     return h.lr * mu * (1 - h.product * (1 - alpha(h)))
 
 
@@ -79,7 +80,7 @@ superadam = Identity(
         START,
         Failure("corrected second moment", "SuperAdam squares g, not the corrected gradient", a={"second_moment": "clipped"}),
         Failure("bias correction", "MARS-AdamW's step is then 1 / (1 - prod beta1) times as long",
-                a={"lr": lambda h: h.lr * h.k / (h.offset + h.t) ** (1 / 3)}),
+                a={"lr": lambda h: h.lr * h.k * power(h.offset + h.t, -1 / 3)}),
     ),
     note="It holds under both conventions as long as both start alike; SuperAdam as published starts at g_1 ('zero').",
 )  # fmt: skip

@@ -83,6 +83,14 @@ class Term:
         """The root, an unknown function."""
         return self.book.unknown("sqrt", self)
 
+    def exp(self):
+        """The exponential, an unknown function."""
+        return self.book.unknown("exp", self)
+
+    def log(self):
+        """The logarithm, an unknown function."""
+        return self.book.unknown("log", self)
+
     def clamp(self, min=None, max=None):
         """A bound, an unknown function of the term and the bounds."""
         return self.book.unknown("clamp", self, min, max)

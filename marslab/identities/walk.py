@@ -65,7 +65,7 @@ class Numbers:
 
     def time(self, t):
         """The number of the step."""
-        return float(t)
+        return torch.tensor(float(t), dtype=torch.float64)
 
 
 class Pair(NamedTuple):
