@@ -86,6 +86,8 @@ def test_a_row_is_stored_and_found_as_it_was_measured(claim, quick):
         assert row.seeds is None and row.low == row.high == row.measured and row.standard_error == 0
     if claim.name in EXPECTED:
         assert found.verdict == EXPECTED[claim.name], row
+    if claim.name.startswith(("connection_", "recursion_")):
+        assert found.verdict == HOLDS, row
 
 
 @every_claim
@@ -365,8 +367,9 @@ def test_the_ledger_judges_the_digits_claims_as_one_family(quick):
     """Alone or together, the numbers are the same; the p values are Holm's over the stochastic rows of the mode."""
     rows = [claim.row() for claim in CLAIMS.values()]
     together = dict(zip(CLAIMS, verdicts(rows), strict=True))
-    assert {name for name, found in together.items() if found.p is None} == set(EXPECTED)
+    certain = {name for name, claim in CLAIMS.items() if claim.kind in ("symbolic", "exact")}
+    assert {name for name, found in together.items() if found.p is None} == certain
     for name, found in ledger.judge_all(dict(zip(CLAIMS, rows, strict=True))).items():
         assert found == together[name]
-    for name in set(CLAIMS) - set(EXPECTED):
+    for name in set(CLAIMS) - certain:
         assert together[name].p >= CLAIMS[name].check()[1].p
