@@ -17,7 +17,9 @@ from marslab.claims import _digits as digits
 from marslab.claims.base import Claim, Finding, Row, final, row_of, verdicts
 from marslab.errors import StoreError, UsageError
 from marslab.experiment import MODES, Experiment, Run
+from marslab.moments import law, propagation
 from marslab.registry import scan
+from marslab.rule import Rule
 from marslab.schedules import PowerLaw, theorem
 from marslab.verdicts import CANNOT_TELL, FAILS, HOLDS, Measurement
 
@@ -96,13 +98,14 @@ def test_a_changed_rule_is_measured_anew(claim, quick, monkeypatch):
         asked.add(real(rule).name)
         return real(rule)
 
-    for module in (optimizers, symbolic, simulate):
+    for module in (optimizers, symbolic, simulate, law, propagation):
         if hasattr(module, "find_rule"):
             monkeypatch.setattr(module, "find_rule", recording)
     data = {name: experiment.load(name).compute() for name in claim.experiments}
     asked.clear()
     claim.measure(data, **claim.configured("quick"))
-    used = {f"marslab.optimizers.{name}" for name in asked}
+    declared = {value.name for value in claim.settings.values() if isinstance(value, Rule)}  # called without being looked up
+    used = {f"marslab.optimizers.{name}" for name in asked | declared}
     table = results.identify(*claim._definition("quick")).table
     assert used <= set(table)
     assert claim.module.__name__ in table
