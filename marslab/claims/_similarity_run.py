@@ -58,4 +58,6 @@ def curves(rule, noise, exact: bool, fresh: float, stretch: float, steps: int) -
     own = xr.DataArray(range(len(GAMMAS)), dims="pair")
     data = data.isel(gamma=own, lr=own)
     gradient, error, gap = (data[name].values for name in ("grad_norm_squared", "error_squared", "loss_gap"))
-    return Curves(gradient, error, gap, np.array(rates), SIGMA**2 + delta**2 * gradient)
+    # a run that overflows has an infinite gradient, which no curvature noise would multiply by zero
+    variance = SIGMA**2 + delta**2 * gradient if delta else np.full_like(gradient, SIGMA**2)
+    return Curves(gradient, error, gap, np.array(rates), variance)

@@ -47,6 +47,7 @@ similarity_lemma_4 = Claim(
     settings={**SETTINGS, "steps": Budget(300, 10_000)},
     plants={
         "prev is of another sample": Plant({"exact": False}),
+        "the step is ten times what is allowed": Plant({"stretch": 10.0}),
         "the difference is taken the other way round": FAULTY_MARS["the difference is taken the other way round"],
     },
 )
