@@ -4,10 +4,10 @@ Corollary 1 of the follow-up guarantees T^(-1/4) for every fixed gamma != 1, and
 all there, since M may be negative. Both are upper bounds. Under the theorem's schedule, eta = (s + t)^(-1/3), 1 - beta
 = c eta^2, with additive noise, the quasi-static law is (sigma^2/2) / (1/(eta lambda) + gamma/(c eta^2)): T^(-1/3) for
 every fixed gamma > 0, with the constant 1/gamma, and T^(-1/6) at gamma = 0. So what is missing at gamma != 1 is the
-guarantee, not the rate: the bias (1 - gamma) d that the bound charges at every move cancels over many moves here,
-because the gradient is the sum of them. Whether some problem of the class forces T^(-1/4) this does not say. Measured:
-the exponent of the exact moments at gamma = 1/2, c = s = 1, from 10^4 to 10^6; it must be at least 0.05 steeper than
--1/4, half way to -1/3 and more.
+guarantee, not the rate: the bound charges the bias (1 - gamma) d of every move at its full length, while here
+successive moves largely cancel. Whether some problem of the class forces T^(-1/4) this does not say. Measured: the
+exponent of the exact moments at gamma = 1/2, c = s = 1, from 10^4 to 10^6; it must be at least 0.05 steeper than -1/4,
+half way to -1/3 and more.
 """
 
 from marslab.claims._fixed_gamma import constant_beta, slopes

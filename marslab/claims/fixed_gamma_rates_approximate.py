@@ -1,4 +1,4 @@
-r"""The exponents of approximate MARS at a fixed gamma under the theorem's schedule: no fixed gamma gets beyond T^(-1/6).
+r"""The exponents of approximate MARS at a fixed gamma under the theorem's schedule: every one ends at T^(-1/6).
 
 The small-step stationary law of the approximate form is P = (a sigma^2/2) (k + a gamma^2)/(k + a gamma), a = eta
 lambda, k = c eta^2. At first, while a gamma is below k, P is close to a sigma^2/2, then it falls like k/gamma while a

@@ -4,9 +4,9 @@ If the gradient follows its stationary law at every step, E|grad F|^2 is (sigma^
 eta^2)), eta = (s + t)^(-1/3) (theory.quasi_static). The first term gives T^(-1/6) in norm, the second T^(-1/3), and the
 second takes over at t of about (c/(gamma lambda))^3. So with additive noise every fixed gamma > 0 ends at T^(-1/3),
 gamma = 0 at T^(-1/6), and with the theorem's c = 33 no gamma below one is near its limit by 10^6: gamma = 0.025 would
-need 10^9 steps. Measured: the exponents of the exact moments for gamma in {0, 0.025, 0.1, 0.5, 1} from 10^4 to 10^6
-(10^7 at the full budget), c = 33, s = 190, L = rho = 1. Reported: their largest difference from the quasi-static law on
-the same recorded steps; the law neglects terms of relative order eta, so 0.01 is granted.
+need more than 10^9 steps. Measured: the exponents of the exact moments for gamma in {0, 0.025, 0.1, 0.5, 1} from 10^4
+to 10^6 (10^7 at the full budget), c = 33, s = 190, L = rho = 1. Reported: their largest difference from the
+quasi-static law on the same recorded steps; the law neglects terms of relative order eta, so 0.01 is granted.
 """
 
 from marslab.claims._fixed_gamma import constant_beta, gaps

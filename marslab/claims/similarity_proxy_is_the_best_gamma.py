@@ -9,9 +9,9 @@ delta = s L and the proxy is 1 / (1 + s^2). The stationary law is known in close
 
 For small a the correction costs s^2 a^2 h^2 against a gain of h a (1 + beta), so the optimum is of order 1/(s^2 a), not
 1/(1 + s^2): at s^2 = 10, a = 0.1, beta = 0.9 it is 0.93 against the proxy's 0.09, and the proxy has 1.58 times the
-smallest P. The reason: the proxy weighs one step, while over many steps the correction's noise is averaged and the
-momentum's memory is not. Measured by minimising the exact moments of the rule over [0, 1]; a factor of two either way
-is granted. Near a = 1, s^2 = 3 the two agree.
+smallest P. The proxy weighs the error that one move adds; the stationary law also counts how long errors are
+remembered, the factor k + h a, which the correction shortens. Measured by minimising the exact moments of the rule over
+[0, 1]; a factor of two either way is granted. Near a = 1, s^2 = 3 the two agree.
 """
 
 import math
