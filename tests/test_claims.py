@@ -18,7 +18,9 @@ from marslab.claims.base import Claim, Finding, Row, final, row_of, verdicts
 from marslab.errors import StoreError, UsageError
 from marslab.experiment import MODES, Experiment, Run
 from marslab.identities import base as identities
+from marslab.moments import law, propagation
 from marslab.registry import scan
+from marslab.rule import Rule
 from marslab.schedules import PowerLaw, theorem
 from marslab.verdicts import CANNOT_TELL, FAILS, HOLDS, Measurement
 
@@ -99,13 +101,14 @@ def test_a_changed_rule_is_measured_anew(claim, quick, monkeypatch):
         asked.add(real(rule).function.__module__)
         return real(rule)
 
-    for module in (optimizers, symbolic, simulate, identities):
+    for module in (optimizers, symbolic, simulate, identities, law, propagation):
         if hasattr(module, "find_rule"):
             monkeypatch.setattr(module, "find_rule", recording)
     data = {name: experiment.load(name).compute() for name in claim.experiments}
     asked.clear()
     claim.measure(data, **claim.configured("quick"))
-    used = set(asked)
+    declared = [value for value in claim.settings.values() if isinstance(value, Rule)]  # called without being looked up
+    used = asked | {rule.function.__module__ for rule in declared}
     table = results.identify(*claim._definition("quick")).table
     assert used <= set(table)
     assert claim.module.__name__ in table
