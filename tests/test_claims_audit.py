@@ -255,6 +255,14 @@ def test_the_gain_on_the_network_is_the_gap_to_the_optimal_gamma():
     assert float(found.gain(problem, step, 1.0, 0.95, 8)[0][0]) == 0
 
 
+def test_the_closed_form_of_the_gain_on_the_network_is_that_of_the_recursion():
+    """Given the past: S = |d|^2 + V/b, P = K/b; V and K as in the claim's docstring."""
+    c = _audit_chain
+    left, spread = c.beta * (1 - c.gamma), sympy.Symbol("spread")  # V / b
+    claimed = 2 * c.beta * left * c.Q - left**2 * c.D + 2 * (1 - c.beta) * left * c.P + c.beta**2 * (1 - c.gamma**2) * spread
+    assert sympy.expand(c.gain(mars) - claimed.subs(spread, c.S - c.D)) == 0
+
+
 def test_m_is_positive_only_until_the_average_has_caught_up():
     row = CLAIMS["audit_m_negative_frequency"].row()
     assert "0% of the seeds at step 1," in row.note and "100% of all from step 40 on" in row.note

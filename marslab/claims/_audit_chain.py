@@ -66,6 +66,18 @@ def expected_square(form: sympy.Expr) -> sympy.Expr:
     return sympy.expand(sum(weights[a] * weights[b] * moment for a, b, moment in pairs))
 
 
+def gain(rule) -> sympy.Expr:
+    """M: how much E|eps_{t+1}|^2 falls from gamma = 1 to gamma."""
+    square = expected_square(recursion(rule))
+    return sympy.expand(square.subs(gamma, 1) - square)
+
+
+def optimal_gamma(rule) -> sympy.Expr | None:
+    """The gamma at which E|eps_{t+1}|^2 is lowest; None for a rule that has none."""
+    found = sympy.solve(sympy.diff(expected_square(recursion(rule)), gamma), gamma)
+    return sympy.factor(found[0]) if found else None
+
+
 def lemma(rule) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr]:
     """Lemma C.2 at gamma = 1: what multiplies E|eps_t|^2, E|Delta|^2 and E|z|^2 at most, by |a + b|^2 <= 2 |a|^2 + 2 |b|^2.
 

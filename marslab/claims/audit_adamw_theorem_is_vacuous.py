@@ -29,10 +29,8 @@ def measure(data, rule, L, eps):
     """log10 of the smallest T that the stated conditions cover."""
     rho = optimizers.find_rule(rule).hyper["eps"] if eps is None else eps
     stated, feasible = first_covered(L, rho)
-    note = (
-        f"ρ = ε = {rho:g}: T ≥ {stated:.1e} as stated, T ≥ {feasible:.1e} with β₁ ≥ 0, where η = {feasible ** (-1 / 3):.1e}; "
-    )
-    note += f"10⁵ steps are covered for L ≤ {rho * (PUBLISHED_STEPS / 8) ** (1 / 3):.1e}"
+    note = f"ρ = ε = {rho:g}: T ≥ {stated:.1e} as stated, T ≥ {feasible:.1e} with β₁ ≥ 0, where η = "
+    note += f"{feasible ** (-1 / 3):.1e}; 10⁵ steps are covered for L ≤ {rho * (PUBLISHED_STEPS / 8) ** (1 / 3):.1e}"
     return Finding(Measurement(math.log10(stated), kind="exact"), note=note)
 
 

@@ -34,10 +34,9 @@ def corrected():
 
 def measure(data, rule, formula):
     """Solve for the lowest point of E|eps_{t+1}|^2 and compare."""
-    square = chain.expected_square(chain.recursion(rule))
-    lowest = sympy.solve(sympy.diff(square, chain.gamma), chain.gamma)
-    gap = sympy.factor(formula() - lowest[0]) if lowest else sympy.oo
-    note = f"printed − true = {sympy.sstr(gap)}; true γ* = {sympy.sstr(sympy.factor(lowest[0])) if lowest else 'none'}"
+    lowest = chain.optimal_gamma(rule)
+    gap = sympy.oo if lowest is None else sympy.factor(formula() - lowest)
+    note = f"formula − true = {sympy.sstr(gap)}; true γ* = {sympy.sstr(lowest)}"
     return Finding(Measurement(float(gap != 0), kind="symbolic"), note=note)
 
 

@@ -10,7 +10,8 @@ step adds (prod_{i <= t} beta_i)^2 |grad F(x_1)|^2, which dies out after s^(2/3)
 about |grad F(x_1)|^2 s^(-1/3)/(2 c), while the bound at T = s grows only by 2 rho (F(x_1) - min F) s^(-2/3). For large s
 the bound breaks. Counterexample: F = L x^2/2, L = 0.1, rho = sigma = 1, c = 32 L^2/rho^2 + 1, |grad F(x_1)| = 100, s = T =
 10^5, by exact moments at 600 log-spaced steps and the trapezoidal rule (0.1 % off the sum over all steps, far less than the
-violation). Claimed: the ratio of the mean error to the bound is at most 1. With beta_{1,1} = 0, the proof's start, it is.
+violation). Claimed: the ratio of the mean error to the bound is at most 1. With beta_{1,1} = 0, the
+proof's start, it is. The clip is off, as in the proof.
 """
 
 from dataclasses import dataclass

@@ -11,7 +11,9 @@ curvature noise: M is the fall of E|m_2 - grad F(x_2)|^2 from gamma = 1 to gamma
 """
 
 import numpy as np
+import sympy
 
+from marslab.claims import _audit_chain as chain
 from marslab.claims._audit import CoinCurvature, Coins, every, walk
 from marslab.claims.base import Claim, Finding, Plant
 from marslab.optimizers import mars
@@ -35,25 +37,34 @@ def gains(rule, gammas, start: float, sigma: float) -> tuple[np.ndarray, np.ndar
     return errors[2] - errors[[given.index(g) for g in gammas]], -slope / (2 * bend)
 
 
-def optimal(rule, start, sigma) -> np.ndarray:
-    """M_2 at each level's own gamma*."""
+def at_the_optimum(rule, start, sigma) -> tuple[np.ndarray, np.ndarray]:
+    """M_2 at each level's own gamma*, (1, levels), and the gamma* there."""
     _, best = gains(rule, GRID, start, sigma)
-    return np.array([gains(rule, (float(g),), start, sigma)[0][0, k] for k, g in enumerate(best)])
+    return np.array([[gains(rule, (float(g),), start, sigma)[0][0, k] for k, g in enumerate(best)]]), best
+
+
+def signs(gammas, best) -> np.ndarray:
+    """The sign of M that the derivation gives, (gammas, levels); 0 where it is too near to a change of sign."""
+    gamma = np.array(gammas)[:, None]
+    value = (1 - gamma) * (1 + gamma - 2 * best)
+    return np.where(np.abs(value) > 1e-6, np.sign(value), 0)
+
+
+def remaining(rule) -> sympy.Expr:
+    """What M of the rule's recursion leaves beside S beta^2 (1 - gamma)(1 + gamma - 2 gamma*)."""
+    gamma, best = chain.gamma, chain.optimal_gamma(rule)
+    return sympy.simplify(chain.gain(rule) - chain.S * chain.beta**2 * (1 - gamma) * (1 + gamma - 2 * best))
 
 
 def measure(data, rule, gammas, sigma):
     """The share of settings with M < 0, and how often the sign is that of the derivation."""
-    negative, agree, seen = [], [], []
-    for start in STARTS:
-        found, best = gains(rule, gammas or GRID, start, sigma)
-        gamma = np.array(gammas or GRID)[:, None]
-        clear = np.abs((1 - gamma) * (1 + gamma - 2 * best)) > 1e-6
-        agree.append((np.sign(found) == np.sign((1 - gamma) * (1 + gamma - 2 * best)))[clear])
-        negative.append((found if gammas else optimal(rule, start, sigma)).ravel() < -1e-12)
-        seen.extend(best)
-    share = float(np.concatenate(negative).mean())
-    note = f"γ* from {min(seen):.3f} to {max(seen):.3f}; the sign is that of (1 − γ)(1 + γ − 2γ*) in "
-    note += f"{np.concatenate(agree).mean():.0%} of {np.concatenate(agree).size} settings"
+    sampled = [at_the_optimum(rule, start, sigma) if gammas is None else gains(rule, gammas, start, sigma) for start in STARTS]
+    every = [gains(rule, GRID, start, sigma) for start in STARTS]
+    share = float(np.mean([found < -1e-12 for found, _ in sampled]))
+    agree = np.concatenate([(np.sign(m) == signs(GRID, best))[signs(GRID, best) != 0] for m, best in every])
+    best = np.concatenate([best for _, best in every])
+    note = f"γ* from {best.min():.3f} to {best.max():.3f}; the sign is that of (1 − γ)(1 + γ − 2γ*) in {agree.mean():.0%} of "
+    note += f"{agree.size} settings; sympy: M − Sβ²(1 − γ)(1 + γ − 2γ*) = {remaining(rule)}"
     return Finding(Measurement(share, kind="exact"), 2, 3, note)
 
 

@@ -123,7 +123,6 @@ audit_m_negative_frequency = Claim(
         "beta1": BETA,
     },
     plants={
-        "the correction is off": Plant({"gamma": 0.0}),
         "the batch is four times as large": Plant({"noise": minibatch(128)}),
         "the estimate starts at the first gradient": Plant({"beta1": from_the_gradient}),
     },

@@ -27,11 +27,10 @@ STATED, PROVED = -1, 1
 
 def remaining(rule, sign) -> sympy.Expr:
     """What the change of the error from gamma = 1 leaves when M with this sign of the cross term is taken off."""
-    square = chain.expected_square(chain.recursion(rule))
     left = chain.beta * (1 - chain.gamma)
     share = ((1 - chain.beta) * chain.P + sign * chain.beta * chain.Q + chain.beta * (chain.S - chain.D)) / chain.S
-    gain = chain.S * (share**2 - (left - share) ** 2)
-    return sympy.factor(sympy.expand(square.subs(chain.gamma, 1) - square - gain))
+    stated = chain.S * (share**2 - (left - share) ** 2)
+    return sympy.factor(sympy.expand(chain.gain(rule) - stated))
 
 
 def run(rule, gamma, s, sigma):
