@@ -9,7 +9,7 @@ and their covariance K with the gradients at x_{t+1}, the gain over gamma = 1 is
         + [2 beta (1 - beta)(1 - gamma) K + beta^2 (1 - gamma^2) V]/b,
 
 by writing eps_{t+1} = beta eps + (1 - beta) z + beta (gamma Delta - d) and enumerating the n rows. Its mean over seeds is
-an unbiased estimate of the theorem's M_{t+1}. Digits, one hidden layer of 8 units, exact MARS-AdamW at its published betas,
+an unbiased estimate of the theorem's M_{t+1}. Digits, one hidden layer of 8 units, exact MARS-AdamW at its released betas,
 lr and gamma, the clip off, since the lemma has none. The paper's M >= 0 predicts that no step is negative; up to 1 % of the
 steps is allowed for.
 
