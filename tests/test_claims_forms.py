@@ -22,6 +22,7 @@ EXPECTED = {
     "chain_pairs_cost_double": HOLDS,
     "chain_unlocks_one_coordinate": HOLDS,
     "clip_cancels_pulses": HOLDS,
+    "curvature_noise_same_factor": HOLDS,
     "effective_learning_rate": HOLDS,
     "forms_alike_large_gamma": FAILS,
     "forms_alike_small_gamma": HOLDS,
@@ -164,4 +165,4 @@ def test_no_guess_is_needed_to_meet_the_bound_and_a_guess_beats_it():
     problem, law = problems.chain(4), noise.unlock(0.05)
     options = dict(below=1.0, steps=600, seeds=64, exact=False, gamma=0.025, lr=0.06)
     honest, guessed = (_chain.finished(rule, problem, law, **options) for rule in (mars, _chain.guessing))
-    assert np.isfinite(honest).all() and honest.mean() > 60 > 2 * guessed.mean()
+    assert np.isfinite(honest).all() and honest.mean() > 80 > guessed.mean()

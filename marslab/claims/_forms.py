@@ -39,13 +39,27 @@ def moments(rule: Rule, exact: bool) -> tuple:
     return solved(kept, fresh + other / kept, fresh)
 
 
-def solved(kept, gain, fresh) -> tuple:
-    """E u^2 and E m^2 where w' = kept w + gain (u + z), m' = kept w + fresh (u + z), u' = u - a m'."""
+def bent(rule: Rule, level) -> sympy.Expr:
+    """Stationary E u^2 of the exact form at unit additive noise and curvature noise of this level.
+
+    w multiplies the true gradients of the sample, u and at the old point u + a m: m' gains level w ((B + C) u + a C m).
+    """
+    kept, fresh, other = weights(rule, True)
+    gain = fresh + other
+    return solved(kept + A * other, gain, gain, level * sympy.Matrix([[-A * gain, -(A**2) * other], [gain, A * other]]))[0]
+
+
+def solved(kept, gain, fresh, bend=None) -> tuple:
+    """E u^2 and E m^2 where w' = kept w + gain (u + z), m' = kept w + fresh (u + z), u' = u - a m'.
+
+    ``bend`` is the matrix that unit noise of its own multiplies with (u, w), or None.
+    """
     step = sympy.Matrix([[1 - A * fresh, -A * kept], [gain, kept]])
     kick = sympy.Matrix([-A * fresh, gain])
     uu, uw, ww = sympy.symbols("uu uw ww")
     second = sympy.Matrix([[uu, uw], [uw, ww]])
     rest = step * second * step.T + kick * kick.T - second
+    rest += sympy.zeros(2, 2) if bend is None else bend * second * bend.T
     (found,) = sympy.linsolve([rest[0, 0], rest[0, 1], rest[1, 1]], uu, uw, ww)
     estimate = sympy.Matrix([[fresh, kept]])
     squared = (estimate * second * estimate.T)[0] + fresh**2

@@ -9,7 +9,7 @@ so the exact form is never worse under additive noise. To first order in a the e
 / (k (1 + beta)): about a gamma for gamma below k and a gamma^2 / k for gamma above it. At the defaults (0.95, 0.025) it
 is 0.036 a: below 5 % for a < 1.37, which is why the two forms look alike there; at gamma = 0.95, a = 1 the ratio is 34.
 Proved from the rule's moment equations, and measured by Lyapunov solutions over a grid. With curvature noise of any
-level (measured, not derived) both laws grow by one factor and the ratio stays what it is.
+level both laws grow by one factor (curvature_noise_same_factor) and the ratio stays what it is.
 """
 
 import math
