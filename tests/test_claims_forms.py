@@ -33,6 +33,7 @@ EXPECTED = {
     "matched_learning_rate": HOLDS,
     "noise_difference_identity": HOLDS,
     "one_gradient_no_epsilon_cubed": HOLDS,
+    "qhadam_differs_by_v": HOLDS,
     "stationary_law_approximate": HOLDS,
     "stationary_law_exact": HOLDS,
     "stationary_ratio": HOLDS,

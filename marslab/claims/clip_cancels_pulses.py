@@ -10,14 +10,18 @@ bounds) are this case. Measured on MARS-AdamW itself as the sum of all m after a
 the gradient itself would give.
 """
 
+import numpy as np
 import torch
 
 from marslab import symbolic
+from marslab.claims._chain import enough, finished
 from marslab.claims.base import Claim, Finding, Plant
+from marslab.noise import unlock
 from marslab.optimizers import mars, mars_adamw
+from marslab.problems import chain
 from marslab.verdicts import Measurement
 
-STEPS, SIZE, BETA, GAMMA = 1000, 10.0, 0.95, 0.025
+STEPS, SIZE, BETA, GAMMA, SEEDS = 1000, 10.0, 0.95, 0.025, 32
 
 
 def measure(data, rule, exact, radius):
@@ -28,7 +32,8 @@ def measure(data, rule, exact, radius):
     second = float(steps[1].estimate.coeff(symbolic.gradient(1)) - BETA * steps[0].estimate.coeff(symbolic.gradient(1)))
     note = (
         f"unclipped the sum is {free:.4f} of the pulse's {SIZE:g}, clipped in the exact form {other:.4f}; "
-        f"the step after the pulse puts {second / (1 - BETA):.3f} of it into c"
+        f"the step after the pulse puts {second / (1 - BETA):.3f} of it into c; of {SEEDS} seeds on the chain, p = 0.02, "
+        f"lr 0.3, {ends(rule, exact, radius)} reach its end, in the exact form {ends(rule, True, radius)}"
     )
     return Finding(Measurement(total, kind="exact"), STEPS, STEPS, note)
 
@@ -44,6 +49,14 @@ def displaced(rule, exact, radius) -> float:
         x, state = rule(x, state, g, other, t=t, axes=(0,), lr=0.0, beta1=BETA, gamma=GAMMA, clip_radius=radius)
         total, prev = total + state["m"], g
     return float(total[0])
+
+
+def ends(rule, exact, radius) -> int:
+    """Seeds that end a chain of 6 coordinates, whose gradients are rare pulses, in the time that unclipped rules need."""
+    problem, noise = chain(6), unlock(0.02)
+    steps = enough(problem, noise.p)
+    options = dict(seeds=SEEDS, exact=exact, gamma=GAMMA, beta1=BETA, lr=0.3, clip_radius=radius)
+    return int(np.isfinite(finished(rule, problem, noise, 1.0, steps, **options)).sum())
 
 
 clip_cancels_pulses = Claim(
