@@ -53,6 +53,11 @@ def queries(rule, instance, accuracies, seeds: int, **options) -> list[np.ndarra
     return found
 
 
+def longest(instance, accuracies) -> int:
+    """Steps of the longest of these runs."""
+    return max(enough(problem, noise.p) for problem, noise in map(instance, accuracies))
+
+
 def exponent(counts: list[np.ndarray], accuracies) -> Measurement:
     """Slope of log mean queries over log(1/accuracy); its standard error from those of the independent means."""
     x = -np.log(accuracies)

@@ -39,7 +39,7 @@ def ratio(counts) -> float:
 chain_pairs_cost_double = Claim(
     name="chain_pairs_cost_double",
     statement="On the mean-squared smooth chain exact MARS needs twice the gradient evaluations of the approximate form.",
-    source="derived here, on arXiv 1912.02365, section 4",
+    source="derived here, on the second oracle of arXiv 1912.02365",
     kind="Monte Carlo",
     unit="ratio of gradient evaluations",
     margin=0.1,

@@ -48,7 +48,7 @@ def measure(data, rule, noise, seeds):
 chain_unlocks_one_coordinate = Claim(
     name="chain_unlocks_one_coordinate",
     statement="On the chain with chance p, no method finishes T coordinates before T/p samples on average; all get close.",
-    source="arXiv 1912.02365, section 3; for our methods derived here",
+    source="arXiv 1912.02365, the probabilistic chain; for our methods derived here",
     kind="Monte Carlo",
     unit="samples over T / p",
     margin=0.15,

@@ -25,8 +25,8 @@ class Unlock(Noise):
     r""":math:`g_i(x,z) = \nabla_iF(x)\big(1 + \Theta_i(x)(\tfrac zp - 1)\big)`, z Bernoulli(p), on ``problems.chain`` alone.
 
     p       chance, in (0, 1], that one sample shows the next coordinate
-    smooth  False: :math:`\Theta_i = 1` beyond the last coordinate with :math:`|y| > \frac14` and 0 before (arXiv 1912.02365,
-            section 3: bounded variance). True: the smooth version of section 4 there, mean-squared smooth as well:
+    smooth  False: :math:`\Theta_i = 1` beyond the last coordinate with :math:`|y| > \frac14` and 0 before: the oracle
+            of bounded variance of arXiv 1912.02365. True: its smooth version, for mean-squared smoothness as well,
             :math:`\Theta_i = \Gamma\big(1 - (\sum_{k\ge i}\Gamma(|y_k|)^2)^{1/2}\big)`, :math:`\Gamma` rising from 0 at 1/4 to
             1 at 1/2 like :math:`\int\exp(-1/(100\,(t-\frac14)(\frac12-t)))\,dt`.
 

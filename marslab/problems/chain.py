@@ -21,14 +21,14 @@ FLAT = 0.02  # below this 2 y - 1, exp(1 - 1/(2 y - 1)^2) is zero in double prec
 
 @dataclass(frozen=True)
 class Chain(Problem):
-    r"""F(x) = h F_T(x / u) with h = L u^2 / 152, the instance of arXiv 1912.02365 (section 3), y = x / u, y_0 = 1:
+    r"""F(x) = h F_T(x / u) with h = L u^2 / 152, the instance of arXiv 1912.02365, y = x / u, y_0 = 1:
 
     F_T(y) = sum_{i<=T} Psi(-y_{i-1}) Phi(-y_i) - Psi(y_{i-1}) Phi(y_i), with
     Psi(y) = exp(1 - 1/(2y - 1)^2) for y > 1/2 and 0 below, Phi(y) = sqrt(e) int_{-inf}^y exp(-s^2/2) ds.
 
     Coordinate i + 1 has no slope while |y_i|, |y_{i+1}| <= 1/2: a method whose points lie in the span of the gradients seen
     finds one coordinate after the other, and while one is unfound, some |dF_T/dy_i| > 1. L: a bound (of F_T: 152).
-    Lemma 2 there also has |dF_T/dy_i| <= 23 and F_T(0) - inf F_T <= 12 T. f_min: None. Start: 0.
+    Stated there as well: |dF_T/dy_i| <= 23 and F_T(0) - inf F_T <= 12 T. f_min: None. Start: 0.
 
     Args:
         dimension: T, at least 1.
