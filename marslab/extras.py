@@ -78,7 +78,7 @@ class Extras:
         blocks = {law.purpose: self._draws(law) for law in others}
         if not others:
             return base
-        each = (oracle.perturb(base, {name: block[k] for name, block in blocks.items()}) for k in range(self.large))
+        each = (oracle.perturb(base, {name: block[k] for name, block in blocks.items()}, x) for k in range(self.large))
         return mean(each, self.large)
 
     def _rows(self, count):
@@ -99,7 +99,7 @@ class Extras:
         signs = torch.stack([stream.rademacher((self.problem.size,)) for stream in self.probe]).to(self.dtype)
         u = {name: part.expand_as(x[name]).contiguous() for name, part in named_parts(self.problem, signs)}
         oracle.evaluations += 2
-        _, product = torch.func.jvp(lambda point: oracle.perturb(oracle.base(point, xi), xi), (x,), (u,))
+        _, product = torch.func.jvp(lambda point: oracle.perturb(oracle.base(point, xi), xi, point), (x,), (u,))
         return {name: u[name] * product[name] for name in x}
 
     def _gauss_newton(self, oracle, x, xi):

@@ -49,7 +49,7 @@ class Oracle:
     def observe(self, x: dict, xi: dict) -> Observation:
         """Gradients at ``x`` on the sample ``xi`` (purpose -> tensor)."""
         base = self.base(x, xi)
-        g = self.perturb(base, xi)
+        g = self.perturb(base, xi, x)
         self.evaluations += 1
         seen = self.extras.observe(self, x, xi, g) if self.extras is not None else {}
         g, prev = self._pair(g, x, xi, seen)
@@ -70,7 +70,7 @@ class Oracle:
         if snapshot is x:
             return g
         self.evaluations += 1
-        return self.perturb(self.base(snapshot, xi), xi)
+        return self.perturb(self.base(snapshot, xi), xi, snapshot)
 
     def _previous(self, g, xi):
         if self.mode == "single":
@@ -81,20 +81,21 @@ class Oracle:
             return self._last["g"]
         self.evaluations += 1
         base = self._last["true"] if rows_of(xi) is None else self.base(self._last["x"], xi)
-        return self.perturb(base, xi)
+        return self.perturb(base, xi, self._last["x"])
 
     def base(self, x, xi):
         """The gradient before noise: on the rows of the sample, where it has rows."""
         return self.problem.gradient(x, rows_of(xi))
 
-    def perturb(self, g, xi):
-        """What the noise laws without rows make of a gradient; what hangs on the sample alone is worked out once."""
+    def perturb(self, g, xi, x):
+        """What the noise laws without rows make of the gradient at x; what hangs on the sample alone is worked out once."""
         if xi is not self._sample:
             laws = self.noise.parts if self.noise is not None else ()
-            self._acts = [law.at_sample(self.problem, xi[law.purpose], self.levels) for law in laws if not law.uses_rows]
+            acting = [law for law in laws if not law.uses_rows]
+            self._acts = [(law.uses_point, law.at_sample(self.problem, xi[law.purpose], self.levels)) for law in acting]
             self._sample = xi
-        for act in self._acts:
-            g = act(g)
+        for uses_point, act in self._acts:
+            g = act(g, x) if uses_point else act(g)
         return g
 
 

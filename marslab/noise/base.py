@@ -25,12 +25,14 @@ class Noise:
     order      where it acts in a sum: 0 rows of the data, 1 on the true gradient, 2 on top of everything
     levels     fields that may be a list (an axis of the run) or a schedule
     uses_rows  the law picks rows of a finite sum instead of perturbing the true gradient
+    uses_point what ``at_sample`` returns takes the point beside the gradient, ``(g, x) -> g``
     """
 
     purpose: ClassVar[str] = "additive"
     order: ClassVar[int] = 2
     levels: ClassVar[tuple[str, ...]] = ()
     uses_rows: ClassVar[bool] = False
+    uses_point: ClassVar[bool] = False
     correlation: float = 0.0
 
     @property
