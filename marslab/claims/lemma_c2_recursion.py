@@ -15,10 +15,10 @@ and E|D|^2 <= L^2 |x' - x|^2 lose.
 
 import sympy
 
+from marslab import optimizers
 from marslab.claims._symbols import FAULTY_MARS, nothing, remaining
 from marslab.claims.base import Claim
 from marslab.optimizers import mars
-from marslab.symbolic import find_rule
 
 SAMPLES = 3
 beta, gamma, m, here, there = sympy.symbols("beta gamma m F_x F_x'")
@@ -27,7 +27,7 @@ beta, gamma, m, here, there = sympy.symbols("beta gamma m F_x F_x'")
 def measure(data, rule):
     """The recursion on the rule, and the two equalities of the mean squares."""
     weights, now, before = samples()
-    errors = [updated(find_rule(rule), a, b) - there for a, b in zip(now, before, strict=True)]
+    errors = [updated(optimizers.find_rule(rule), a, b) - there for a, b in zip(now, before, strict=True)]
     noise = [a - there for a in now]
     moves = [a - b for a, b in zip(now, before, strict=True)]
     mean_move, e = there - here, m - here
