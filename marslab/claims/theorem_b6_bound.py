@@ -11,7 +11,8 @@ that of B.5 with the potential F + lambda x' H x / 2 + |e|^2 / (16 L^2 eta). Hen
 G = F(x_1) - min F + lambda D^2 (1 + epsilon) / 2 + rho s^(1/3) sigma^2 / (16 L^2); printed is rho where the proof has
 rho^2, the same at rho = 1. Held on F = L |x|^2 / 2 with L = 32^(-1/2), where c = 2 and the bound is smallest, noise of fair
 signs, s = 2 >= 64 lambda^3. D is the largest |x_t| seen, and the note counts clips. Each seed gives its largest ratio over
-recorded T >= s.
+recorded T >= s. (With prev of another sample the gain beta / (1 - beta) sets off the clip, so that such a run lies outside
+the theorem: this check is blind to that fault.)
 """
 
 import dataclasses
