@@ -1,10 +1,10 @@
 r"""STORM is exact MARS at gamma = 1 without clip, with a = 1 - beta.
 
-c_t = g_t + beta/(1 - beta) (g_t - g'_t) gives m_t = beta m_{t-1} + (1 - beta) g_t + beta (g_t - g'_t) = g_t + beta
-(m_{t-1} - g'_t): STORM's recursion. With the first step taken against a zero gradient both start at m_1 = g_1,
-STORM's published start. With the paper's own start (x_1 = x_0, m_0 = 0) MARS has m_1 = (1 - beta) g_1, and while the
-gradient symbols are shared the two estimates differ by exactly -beta^t g_1. Proved on the updates of both rules, for
-free symbols beta_t that may follow any schedule, and for constant beta for all t.
+c_t = g_t + beta/(1 - beta) (g_t - g'_t) gives m_t = beta m_{t-1} + (1 - beta) g_t + beta (g_t - g'_t) = g_t + beta (m_{t-1}
+- g'_t): STORM's recursion. With the first step taken against a zero gradient both start at m_1 = g_1, STORM's published
+start. With the paper's own start (x_1 = x_0, m_0 = 0) MARS has m_1 = (1 - beta) g_1, and while the gradient symbols are
+shared the two estimates differ by exactly -beta^t g_1. Proved on the updates of both rules, for free symbols beta_t that
+may follow any schedule, and for constant beta for all t.
 """
 
 import sympy
