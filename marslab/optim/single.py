@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import torch
 
-from marslab.errors import UsageError
 from marslab.optim import compiled
+from marslab.optim.groups import plain
 from marslab.optim.view import View, stochastically_rounded
 from marslab.rule import Rule
 
@@ -25,9 +25,9 @@ class Job:
     shared: dict | None = None  # what the parameters of a group need only once a step
 
     def __post_init__(self):
-        self.hyper = {name: self.group[name] for name in self.rule.hyper}
-        if "lr_scale" in self.group:
-            self.hyper["lr"] = self.hyper["lr"] * self.group["lr_scale"]
+        self.hyper = {name: plain(self.group[name]) for name in self.rule.hyper}
+        if "lr_ratio" in self.group:
+            self.hyper["lr"] = self.hyper["lr"] * self.group["lr_ratio"]
 
     @property
     def clips(self) -> bool:
@@ -40,6 +40,8 @@ def begin(optimizer, job: Job, earlier: dict) -> SimpleNamespace:
     view, state = View(job.p, job.rule.matrix), optimizer.state[job.p]
     if "t" not in state:
         state.update(t=0, memory=first_memory(view, job.rule))
+    else:
+        fit(state, view, job.rule)
     sign = (lambda value: -value) if job.group["maximize"] else (lambda value: value)
     g, known = sign(view.load(job.p.grad)), earlier.get(job.p)
     known = None if known is None else sign(view.load(known))
@@ -57,6 +59,18 @@ def first_memory(view, rule) -> dict:
     memory = {name: view.new() for name in rule.memory}
     scalars = {name: start[name].to("cpu", torch.float64) for name in rule.scalars}
     return memory | scalars | {name: start[name] for name in getattr(rule, "factors", ())}
+
+
+def fit(state: dict, view, rule) -> None:
+    """Bring state to the type and the shards of the parameter, which may have changed: what is written must be what is kept."""
+    memory = state["memory"]
+    for name in (*rule.memory, *getattr(rule, "factors", ())):
+        memory[name] = view.fitted(memory[name])
+    if not view.low:
+        state.pop("master", None)  # of a parameter that has left 16 bits
+    for name in ("previous", "master"):
+        if name in state:
+            state[name] = view.fitted(state[name])
 
 
 def has_history(step) -> bool:
@@ -84,7 +98,7 @@ def keep_last_gradient(step) -> None:
 
 def norm_over(begun: list):
     """The norm over all tensors of rules that clip; None where there is none."""
-    norms = [step.view.norm(clipped_by(step)).double() for step in begun if step.job.clips]
+    norms = [step.view.norm(clipped_by(step)) for step in begun if step.job.clips]
     return torch.stack(norms).norm() if norms else None
 
 
@@ -115,7 +129,7 @@ def norm_of(step, norm):
     if norm is not None:
         return norm.to(step.view.dtype)
     if step.job.clips and step.view.sharded and not step.view.gathered:
-        return step.view.norm(clipped_by(step))
+        return step.view.norm(clipped_by(step)).to(step.view.dtype)
     return None
 
 
@@ -167,8 +181,6 @@ def write_back(step, rounding, places) -> None:
     if rounding == "master":
         view.store(step.state["master"], step.x)
         return view.store(view.p, step.x)
-    if view.p.dtype != torch.bfloat16:
-        raise UsageError("stochastic rounding is for bfloat16; use rounding='master' for float16.")
     seed = (step.state["t"] * 1_000_003 + places[id(view.p)]) * 65_537 + view.coordinate()
     view.store(view.p, stochastically_rounded(step.x, seed))
     return None
