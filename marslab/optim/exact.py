@@ -168,7 +168,11 @@ def restored(modules):
         for part, names in before:
             part._buffers.clear()
             part._buffers.update(names)
-        overwrite(buffers, values)
+        for buffer, value in zip(buffers, values, strict=True):
+            if buffer.shape == value.shape:
+                overwrite([buffer], [value])
+            else:
+                buffer.data = value
 
 
 @torch.no_grad()

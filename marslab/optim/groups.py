@@ -147,6 +147,11 @@ def all_names() -> frozenset:
     return frozenset(name for rule in RULES.values() for name in rule.hyper)
 
 
+def resembles(name, known) -> bool:
+    """Whether a name could be a misspelling of a known one."""
+    return bool(difflib.get_close_matches(str(name), known, n=1, cutoff=0.75))
+
+
 def check_names(rule: Rule, names, tags: bool) -> None:
     """Refuse what is no hyper-parameter; with ``tags`` only what could be meant for one."""
     for name in names:
@@ -159,7 +164,7 @@ def check_names(rule: Rule, names, tags: bool) -> None:
         if tags and name in OF_THE_WHOLE:
             raise UsageError(f"{name} is an option of the whole optimizer; give it to the constructor, not to a group.")
         known = {*rule.hyper} if tags else {*rule.hyper, *OPTIONS}
-        if not tags or difflib.get_close_matches(str(name), known | all_names(), n=1, cutoff=0.75):
+        if not tags or resembles(name, known | all_names()):
             raise UsageError(f"{rule.name} has no hyper-parameter {name!r}: {closest(name, known)}")
 
 

@@ -6,7 +6,7 @@ from marslab.errors import UsageError, closest
 from marslab.kinds import one_of
 from marslab.optim.base import RuleOptimizer
 from marslab.optim.entries import tensor_of
-from marslab.optim.groups import OWN_KEYS, SWITCHES, TAGS, WORDS, all_names, check_number
+from marslab.optim.groups import OWN_KEYS, SWITCHES, TAGS, WORDS, all_names, check_number, resembles
 
 __all__ = ["Released", "released"]
 
@@ -46,6 +46,8 @@ def released(
     one_of("mars_type", mars_type, ("mars-adamw", "mars-lion", "mars-shampoo"))
     check_options(options)
     check_number("lr_1d", lr_1d, 3e-3)
+    if lr_1d < 0:
+        raise UsageError(f"lr_1d = {lr_1d!r} lies outside [0, inf); choose a value inside.")
     check_number("lr", lr, 3e-3)
     common = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
     vectors = dict(betas=betas_1d, weight_decay=weight_decay_1d, lr_ratio=lr_1d / lr if lr else 1.0)
@@ -121,5 +123,5 @@ def check_names(group: dict) -> None:
     for name in group:
         if name in (*OWN, "params") or name in TAGS:
             continue
-        if name in all_names() or name in OWN_KEYS or name in SWITCHES or closest(name, OWN).startswith("did"):
+        if name in all_names() or name in OWN_KEYS or name in SWITCHES or resembles(name, {*OWN} | all_names()):
             raise UsageError(f"the released code never reads {name!r} from a group: {closest(name, OWN)}")
