@@ -132,6 +132,7 @@ def test_options_without_effect(options):
         ({"fallback_options": {"lr": -1}}, "lr = -1 lies outside"),
         ({"fallback_options": {"gamma": 1}}, "adamw has no hyper-parameter 'gamma'"),
         ({"fallback_options": {"maximize": "no"}}, "maximize = 'no'"),
+        ({"fallback_options": "lr"}, "fallback_options = 'lr' is no dict"),
     ],
 )
 def test_a_fallback_is_checked_also_where_nobody_needs_it(make, options, sentence):
@@ -189,7 +190,8 @@ def test_two_rules_of_one_name():
         (lambda x, state, g: (x - g, None), "returns no pair"),
         (lambda x, state, g: (x - g, {}), "declares 'm' as state and does not return it"),
         (lambda x, state, g: ((x - g).sum(), dict(m=g)), r"returns x_new of shape \(\)"),
-        (lambda x, state, g: (x - g, dict(m=g[0])), r"returns m of shape \(2,\)"),
+        (lambda x, state, g: (x - g, dict(m=g[0])), r"returns m of shape \(\)"),
+        (lambda x, state, g: (x - torch.outer(g, g), dict(m=g)), r"returns x_new of shape \(2, 2\)"),
         (lambda x, state, g: (x - g.mul_(2), dict(m=g)), "changes a tensor that it was given"),
         (lambda x, state, g: (x.sub_(g), dict(m=g)), "changes a tensor that it was given"),
         (lambda x, state, g: (x - g, dict(m=state["m"].add_(g))), "changes a tensor that it was given"),
@@ -208,6 +210,31 @@ def test_a_rule_of_ones_own_that_cannot_be_used_is_told_at_once(update, sentence
 def test_describe_is_for_these_optimizers():
     with pytest.raises(UsageError, match="not for a AdamW"):
         describe(torch.optim.AdamW([parameter(2)]))
+
+
+def test_a_rule_for_one_kind_of_shape_is_taken():
+    for update, shape in ((lambda x, g: x - g.outer(g).sum(0), (3,)), (lambda x, g: x - g @ g.mT @ g, (3, 2))):
+        p = parameter(*shape)
+        optimizer = RuleOptimizer([p], made_of(update))
+        p.grad = torch.ones_like(p)
+        optimizer.step()
+        assert (p != 1).all()
+
+
+def made_of(update):
+    @rule()
+    def mine(x, state, g, *, lr=0.1):
+        return update(x, g), {}
+
+    return mine
+
+
+@pytest.mark.parametrize("name", ["mode", "first", "rule", "params"])
+def test_a_rule_of_ones_own_leaves_the_groups_keys_alone(name):
+    namespace = {}
+    exec(f"def odd(x, state, g, *, lr=0.1, {name}=0.5): return x - lr * g, {{}}", namespace)
+    with pytest.raises(UsageError, match=f"hyper-parameter '{name}', which a group needs for itself"):
+        RuleOptimizer([parameter(2)], rule()(namespace["odd"]))
 
 
 @pytest.mark.parametrize("name", ["beta1", "betas", "form"])

@@ -10,7 +10,7 @@ from marslab.optim import faults, live, saving
 from marslab.optim.advance import Job, advance_all
 from marslab.optim.entries import entries_of, listed, once, patterns, tensor_of
 from marslab.optim.groups import OWN_KEYS, Group, checked, hyper_of
-from marslab.optim.planning import check_constructor, check_effects, planned, truth
+from marslab.optim.planning import check_constructor, check_effects, options_of, planned, truth
 from marslab.optim.rules import Kept, known_together, usable
 from marslab.optimizers import find_rule
 from marslab.rule import Rule
@@ -78,7 +78,7 @@ class RuleOptimizer(torch.optim.Optimizer):
     ):
         self.rule = None if rule is None else usable(rule, {})
         self.fallback = None if fallback is None else usable(fallback, {})
-        self.hyper, self.fallback_options = hyper, fallback_options or {}
+        self.hyper, self.fallback_options = hyper, options_of({} if fallback_options is None else fallback_options)
         self.options = {"exact": exact, "first": first, "maximize": truth("maximize", maximize), "exclude": patterns(exclude)}
         words = {"nonfinite": nonfinite, "clip_scope": clip_scope, "rounding": rounding, "compiled": compiled}
         self.settings = checked({**words, "matrices": matrices})

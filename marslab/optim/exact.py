@@ -65,7 +65,7 @@ def check_entry(name: str, p, gradient, taken: set) -> None:
         raise UsageError(f"{name} has {found} for a parameter of shape {tuple(p.shape)}; keep the order.")
     types = [p.dtype] if p.grad is None else [p.dtype, p.grad.dtype]
     if gradient.dtype not in types:
-        raise UsageError(f"{name} has type {gradient.dtype} for a parameter of {p.dtype}; hand over .to({p.dtype}).")
+        raise UsageError(f"{name} has type {gradient.dtype} for a parameter of {p.dtype}; hand over a gradient of that type.")
     if gradient.device != p.device or is_sharded(gradient) != is_sharded(p):
         here, there = (f"{t.device}{', sharded' if is_sharded(t) else ''}" for t in (gradient, p))
         raise UsageError(f"{name} lies on {here} and its parameter on {there}; bring it there.")

@@ -44,6 +44,7 @@ def check_rounding(rounding: str, params: list) -> None:
 def check_kinds(optimizer, jobs, earlier) -> None:
     """Refuse sparse gradients, complex matrices under a matrix rule, and state with gaps, before anything is changed."""
     check_rounding(optimizer.settings["rounding"], [job.p for job in jobs])
+    needed = {id(job.rule): entries_of_state(job.rule) for job in jobs}
     for job in jobs:
         for gradient in (job.p.grad, earlier.get(job.p)):
             if gradient is not None and gradient.layout != torch.strided:
@@ -52,12 +53,12 @@ def check_kinds(optimizer, jobs, earlier) -> None:
             raise UsageError(f"{job.rule.name} is defined for real matrices only; give complex parameters another rule.")
         state = optimizer.state.get(job.p)
         if state and "t" in state:
-            check_memory(optimizer, job, state.get("memory"))
+            check_memory(optimizer, job, state.get("memory"), needed[id(job.rule)])
 
 
-def check_memory(optimizer, job, memory) -> None:
+def check_memory(optimizer, job, memory, needed) -> None:
     """Refuse state that lacks what the rule reads."""
-    missing = [name for name in entries_of_state(job.rule) if not isinstance(memory, dict) or name not in memory]
+    missing = [name for name in needed if not isinstance(memory, dict) or name not in memory]
     if missing:
         raise UsageError(
             f"the state of {optimizer.name_of(job.p)} lacks {missing[0]!r}, which {job.rule.name} needs; "

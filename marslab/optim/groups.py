@@ -23,7 +23,7 @@ OPTIONS = ("exact", "first", "fallback", "fallback_options", "exclude", "maximiz
 OF_THE_WHOLE = ("fallback", "exclude", *WORDS, "buffers")  # options that a group cannot have of its own
 SWITCHES = ("foreach", "fused", "capturable", "differentiable")
 ALIASES = {
-    "momentum": "betas=(beta1, ...), or beta1=...",
+    "momentum": "betas, or beta1",
     "nesterov": "the rule 'nesterov', or Muon, which has it",
     "amsgrad": "the rule 'amsgrad' or 'mars_amsgrad'",
     "learning_rate": "lr",

@@ -45,6 +45,13 @@ def truth(name: str, value) -> bool:
     return value
 
 
+def options_of(given) -> dict:
+    """The hyper-parameters of a fallback, as a dictionary."""
+    if not isinstance(given, dict):
+        raise UsageError(f"fallback_options = {given!r} is no dict; give one, for example fallback_options={{'lr': 0.001}}.")
+    return given
+
+
 def planned(optimizer, group: dict, entries: list) -> list[tuple]:
     """[(complete group, rule), ...] for one group of the user's; nothing is changed."""
     rule = group.get("rule", optimizer.rule)
@@ -85,7 +92,7 @@ def rest_of(optimizer, group: dict, rule, alone: bool) -> dict:
     own = {k: v for k, v in own.items() if k not in ("params", "param_names", "rule", "mode", "fallback_options")}
     if not alone:
         own = {k: v for k, v in own.items() if k not in ("momentum", "nesterov")}
-    return {**shared, **optimizer.fallback_options, **own, **group.get("fallback_options", {}), "rule": fallback}
+    return {**shared, **optimizer.fallback_options, **own, **options_of(group.get("fallback_options", {})), "rule": fallback}
 
 
 def completed(optimizer, group: dict, rule, entries: list) -> dict:

@@ -6,6 +6,7 @@ from importlib import import_module
 import torch
 
 from marslab.errors import UsageError
+from marslab.optim.groups import OWN_KEYS
 from marslab.optimizers import RULES, find_rule
 from marslab.rule import Rule
 
@@ -35,18 +36,25 @@ def known_together(known: dict, rules: list) -> dict:
 
 def tried(rule: Rule) -> None:
     """One step of a rule of the user's own on ones, so that what it does wrong is told before a weight has moved."""
-    x, g, prev = (torch.ones(2, 2, dtype=torch.float64) for _ in range(3))
-    state = rule.init(x)
-    given = [x, g, prev, *state.values()]
-    with torch.no_grad():
-        t = torch.tensor(1.0, dtype=torch.float64)
-        result = rule(x, state, g, prev, t=t, axes=(-2, -1), **rule.hyper)
-    if any(tensor._version for tensor in given):
-        raise UsageError(f"rule {rule.name} changes a tensor that it was given; compute new ones, for example x - lr * g.")
-    check_result(rule, state, result)
+    taken = [name for name in rule.hyper if name in OWN_KEYS]
+    if taken:
+        raise UsageError(f"rule {rule.name} has a hyper-parameter {taken[0]!r}, which a group needs for itself; rename it.")
+    for shape in ((2, 2),) if rule.matrix else ((2,), (2, 2)):
+        x, g, prev = (torch.ones(shape, dtype=torch.float64) for _ in range(3))
+        state, t = rule.init(x), torch.tensor(1.0, dtype=torch.float64)
+        given = [x, g, prev, *state.values()]
+        try:
+            with torch.no_grad():
+                result = rule(x, state, g, prev, t=t, axes=tuple(range(-len(shape), 0)), **rule.hyper)
+        except Exception:  # not a shape that this rule takes; what fails on the user's own shapes fails there
+            continue
+        if any(tensor._version for tensor in given):
+            raise UsageError(f"rule {rule.name} changes a tensor that it was given; compute new ones, for example x - lr * g.")
+        return check_result(rule, state, x.shape, result)
+    return None
 
 
-def check_result(rule: Rule, state: dict, result) -> None:
+def check_result(rule: Rule, state: dict, wanted, result) -> None:
     """Refuse what is no new point and new state."""
     if not (isinstance(result, tuple) and len(result) == 2 and torch.is_tensor(result[0]) and isinstance(result[1], dict)):
         raise UsageError(f"rule {rule.name} returns no pair (x_new, state_new); return for example x - lr * g, dict(m=m).")
@@ -56,8 +64,10 @@ def check_result(rule: Rule, state: dict, result) -> None:
         raise UsageError(f"rule {rule.name} declares {missing[0]!r} as state and does not return it; add it to the new state.")
     shapes = {"x_new": new.shape} | {name: torch.as_tensor(found[name]).shape for name in rule.memory}
     for name, shape in shapes.items():
-        if shape != (2, 2):
-            raise UsageError(f"rule {rule.name} returns {name} of shape {tuple(shape)} for x of shape (2, 2); keep the shape.")
+        if shape != wanted:
+            raise UsageError(
+                f"rule {rule.name} returns {name} of shape {tuple(shape)} for x of {tuple(wanted)}; keep the shape."
+            )
 
 
 class Kept:

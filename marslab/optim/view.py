@@ -42,7 +42,7 @@ class View:
 
     def fitted(self, tensor) -> torch.Tensor:
         """A tensor of state in the working type and, if it is sharded, with the parameter's placements; itself where it is."""
-        if is_sharded(tensor) and tensor.placements != self.p.placements:
+        if self.sharded and is_sharded(tensor) and tensor.placements != self.p.placements:
             tensor = tensor.redistribute(placements=self.p.placements)
         return tensor if tensor.dtype == self.dtype else tensor.to(self.dtype)
 
