@@ -7,11 +7,12 @@ import torch
 from marslab.errors import UsageError
 from marslab.optim import exact as exactly
 from marslab.optim import faults, live, saving
-from marslab.optim.advance import Job, advance_all
+from marslab.optim.advance import advance_all
 from marslab.optim.entries import entries_of, listed, once, patterns, tensor_of
 from marslab.optim.groups import OWN_KEYS, Group, checked, hyper_of
 from marslab.optim.planning import check_constructor, check_effects, options_of, planned, truth
 from marslab.optim.rules import Kept, known_together, usable
+from marslab.optim.single import jobs_of
 from marslab.optimizers import find_rule
 from marslab.rule import Rule
 
@@ -164,10 +165,7 @@ class RuleOptimizer(torch.optim.Optimizer):
         loss = None
         if closure is not None:
             loss = exactly.graded_here(self, closure) if exact else exactly.graded(closure)
-        jobs = [
-            Job(p, group, self.rule_of(group)) for group in self.param_groups for p in group["params"] if p.grad is not None
-        ]
-        jobs = [job for job in jobs if job.p.numel()]
+        jobs = jobs_of(self)
         faults.check_kinds(self, jobs, earlier)
         if jobs and not faults.is_to_be_skipped(self, jobs, earlier):
             with torch.no_grad():

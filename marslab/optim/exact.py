@@ -39,7 +39,9 @@ def earlier_gradients(optimizer, closure, prev_grads, exact: bool) -> dict:
 
 def is_start_at_rate_zero(optimizer) -> bool:
     """Whether torch.distributed.checkpoint makes the state: by a first step at rate 0, which moves nothing and has no past."""
-    return not any(optimizer.state.values()) and all(float(group["lr"]) == 0 for group in optimizer.param_groups)
+    return not any(optimizer.state.values()) and all(
+        "lr" in group and float(group["lr"]) == 0 for group in optimizer.param_groups
+    )
 
 
 def handed_over(optimizer, gradients) -> dict:

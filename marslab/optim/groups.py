@@ -21,6 +21,7 @@ WORDS = {
 }
 OPTIONS = ("exact", "first", "fallback", "fallback_options", "exclude", "maximize", *WORDS, "buffers")
 OF_THE_WHOLE = ("fallback", "exclude", *WORDS, "buffers")  # options that a group cannot have of its own
+TORCHS = ("betas", "momentum", "nesterov")  # its names for what has another one here
 SWITCHES = ("foreach", "fused", "capturable", "differentiable")
 ALIASES = {
     "momentum": "betas, or beta1",
@@ -58,10 +59,10 @@ class Group(dict):
         return {"momentum": ("beta1",), "nesterov": ("form",)}.get(name, ()) if has("form") else ()
 
     def __contains__(self, name):
-        return super().__contains__(name) or bool(self.stands_for(name))
+        return super().__contains__(name) or (name in TORCHS and bool(self.stands_for(name)))
 
     def __getitem__(self, name):
-        entries = self.stands_for(name)
+        entries = self.stands_for(name) if name in TORCHS else ()
         if not entries:
             return super().__getitem__(name)
         values = tuple(dict.__getitem__(self, entry) for entry in entries)

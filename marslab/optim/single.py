@@ -1,6 +1,6 @@
 """One step of one parameter by its rule."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import torch
@@ -10,7 +10,7 @@ from marslab.optim.groups import plain
 from marslab.optim.view import View, stochastically_rounded
 from marslab.rule import Rule
 
-__all__ = ["Job", "applied", "begin", "count", "finish", "keep", "loaded", "norm_of", "norm_over", "write_back"]
+__all__ = ["Job", "applied", "begin", "count", "finish", "jobs_of", "keep", "loaded", "norm_of", "norm_over", "write_back"]
 
 
 @dataclass
@@ -20,19 +20,26 @@ class Job:
     p: torch.Tensor
     group: dict
     rule: Rule
-    hyper: dict = field(init=False)
+    hyper: dict
     compiled: bool = False
     shared: dict | None = None  # what the parameters of a group need only once a step
-
-    def __post_init__(self):
-        self.hyper = {name: plain(self.group[name]) for name in self.rule.hyper}
-        if "lr_ratio" in self.group:
-            self.hyper["lr"] = self.hyper["lr"] * self.group["lr_ratio"]
 
     @property
     def clips(self) -> bool:
         """Whether the rule clips by a norm."""
         return self.rule.clipped is not None and not compiled.is_infinite(self.hyper["clip_radius"])
+
+
+def jobs_of(optimizer) -> list[Job]:
+    """A job for every parameter with a gradient and entries; those of a group share its hyper-parameters, as they are now."""
+    found = []
+    for group in optimizer.param_groups:
+        rule = optimizer.rule_of(group)
+        hyper = {name: plain(group[name]) for name in rule.hyper}
+        if "lr_ratio" in group:
+            hyper["lr"] = hyper["lr"] * group["lr_ratio"]
+        found += [Job(p, group, rule, hyper) for p in group["params"] if p.grad is not None and p.numel()]
+    return found
 
 
 def begin(optimizer, job: Job, earlier: dict) -> SimpleNamespace:
