@@ -14,8 +14,9 @@ LAZY = {
     "rule": "marslab.rule",
     "Rule": "marslab.rule",
 }
-ROOMS = ("claims", "errors", "moments", "noise", "optim", "optimizers", "pieces", "plots", "problems", "rates", "results",
-         "schedules", "simulate", "symbolic", "theory", "tuning", "verdicts", "equivalence", "experiment")  # fmt: skip
+ROOMS = ("claims", "errors", "identities", "moments", "noise", "optim", "optimizers", "pieces", "plots", "problems", "rates",
+         "results", "schedules", "simulate", "symbolic", "theory", "tuning", "verdicts", "equivalence",
+         "experiment")  # fmt: skip
 __all__ = sorted({*LAZY, *ROOMS})
 
 

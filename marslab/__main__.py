@@ -60,10 +60,20 @@ def measure(experiments, claims, mode: str, jobs: int) -> dict[str, str]:
     """Run what is missing of experiments, then of claims; returns {"kind name": problem}."""
     from marslab import work
 
-    problems = work_through("experiments", work.missing_experiments(experiments, mode), jobs)
+    tasks = work.missing_experiments(experiments, mode)
+    announce([*tasks, *work.missing_claims(claims, mode)], mode, jobs)
+    problems = work_through("experiments", tasks, jobs)
     tasks = work.missing_claims(claims, mode)
     problems |= work.blocked(tasks, problems)
     return problems | work_through("claims", [t for t in tasks if f"claim {t[1]}" not in problems], jobs)
+
+
+def announce(tasks: list, mode: str, jobs: int) -> None:
+    """Say beforehand what a full run costs."""
+    from marslab import cost
+
+    if mode == "full" and tasks:
+        say(cost.estimate(tasks, jobs))
 
 
 def reproduce(full: Full = False, jobs: Jobs = 2) -> int:
@@ -107,7 +117,9 @@ def run(names: Names = (), full: Full = False, jobs: Jobs = 2, publish: bool = F
     mode = "full" if full else "quick"
     jobs = checked_jobs(jobs)
     loaded = {name: experiment.load(name) for name in names or experiment.names()}
-    problems = work_through("experiments", work.missing_experiments(loaded, mode), jobs)
+    tasks = work.missing_experiments(loaded, mode)
+    announce(tasks, mode, jobs)
+    problems = work_through("experiments", tasks, jobs)
     for name, each in loaded.items():
         if f"experiment {name}" not in problems:
             say(f"{name}: {each.find(mode)[1]}")

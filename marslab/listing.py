@@ -24,10 +24,20 @@ def about(thing) -> str:
 
 
 def rules() -> dict[str, str]:
-    """Name -> what it is and the forms it has."""
+    """Name -> what it is, the forms it has, and what about it could not be checked."""
     from marslab.optimizers import RULES
 
-    return {name: about(rule.function) + (f" [{', '.join(rule.modes)}]" if rule.modes else "") for name, rule in RULES.items()}
+    return {name: about(rule.function) + forms(rule) + doubts(rule) for name, rule in RULES.items()}
+
+
+def forms(rule) -> str:
+    """The rule's modes, in brackets."""
+    return f" [{', '.join(rule.modes)}]" if rule.modes else ""
+
+
+def doubts(rule) -> str:
+    """What could not be checked against a second source."""
+    return f" (uncertain: {rule.uncertain})" if rule.uncertain else ""
 
 
 def problems() -> dict[str, str]:

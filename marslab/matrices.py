@@ -8,7 +8,15 @@ import torch
 from marslab.pieces import NEWTON_SCHULZ, on_matrices, orthogonalize
 from marslab.rule import Rule
 
-__all__ = ["FactoredRule", "factored_rule", "inverse_root", "mars_released", "muon_released", "orthogonal"]
+__all__ = [
+    "FactoredRule",
+    "factored_rule",
+    "inverse_root",
+    "mars_released",
+    "moonlight_released",
+    "muon_released",
+    "orthogonal",
+]
 
 
 def mars_released(m, eps=1e-8, steps=5):
@@ -49,6 +57,23 @@ def muon_released(m, eps=1e-7, steps=5):
         gram = x @ x.mT
         x = product(x, product(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     x = x.reshape(*lanes, *x.shape[-2:])
+    return (x.mT if tall else x).to(m.dtype)
+
+
+def moonlight_released(m, eps=1e-7, steps=5):
+    r"""Newton-Schulz in bfloat16 as in the released Moonlight, MARS-M and Scion; last two axes, any lanes; type kept.
+
+    :math:`X = M_{bf16} / (\|M_{bf16}\|_F + \epsilon)`; then :math:`B = bA + cA^2,\; X \leftarrow aX + BX`, every product
+    and sum rounded in this order. Source: the public code of arXiv 2502.16982, 2510.21800 and 2502.07529.
+    """
+    a, b, c = NEWTON_SCHULZ
+    x = m.bfloat16()
+    tall = x.shape[-2] > x.shape[-1]
+    x = x.mT if tall else x
+    x = x / (torch.linalg.vector_norm(x, dim=(-2, -1), keepdim=True) + eps)
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
     return (x.mT if tall else x).to(m.dtype)
 
 

@@ -5,10 +5,11 @@ import html
 import re
 from collections.abc import Iterable
 
-from marslab import experiment, ledger, paths
+from marslab import choose, experiment, ledger, paths
 from marslab.draw import Drawn
 from marslab.ledger import Entry
 from marslab.results.files import sweep, write
+from marslab.rule import Rule
 
 __all__ = ["build", "write_page"]
 
@@ -29,7 +30,6 @@ p.lead { color: var(--soft); margin: 0 0 1.2rem; max-width: 46rem; }
 .counts li { border: 1px solid var(--line); border-radius: .6rem; padding: .35rem .8rem; }
 .badge { display: inline-block; font-weight: 700; font-size: .74rem; letter-spacing: .03em; padding: .12rem .5rem;
   border-radius: .4rem; color: #fff; white-space: nowrap; }
-.HOLDS { background: var(--holds); } .FAILS { background: var(--fails); } .CANNOT { background: var(--unsure); }
 details { border-top: 1px solid var(--line); } details:last-of-type { border-bottom: 1px solid var(--line); }
 summary { display: grid; grid-template-columns: 7.2rem 1fr 13rem; gap: .4rem 1rem; padding: .7rem .2rem; cursor: pointer;
   list-style: none; align-items: start; }
@@ -49,6 +49,15 @@ figcaption { color: var(--soft); font-size: .88rem;
   .inside { padding-left: .2rem; } }
 @media print { details { break-inside: avoid; } summary:hover { background: none; } body { max-width: none; } }
 """
+
+MORE = """
+.badge.HOLDS, .filters .HOLDS i { background: var(--holds); } .badge.FAILS, .filters .FAILS i { background: var(--fails); }
+.badge.CANNOT, .filters .CANNOT i { background: var(--unsure); } .filters + input + .filters { margin-bottom: 1.2rem; }
+.filters .open i, .filters :is(.symbolic, .exact, .Monte, .empirical) i { box-shadow: inset 0 0 0 1px var(--soft); }
+"""
+VERDICTS = {"HOLDS": "hold", "FAILS": "fail", "CANNOT": "cannot be told", "open": "not measured"}  # class -> words
+KINDS = {"symbolic": "symbolic", "exact": "exact", "Monte": "Monte Carlo", "empirical": "empirical"}
+HIDING = "\n".join(choose.hiding(g, names, "> details:not(.{kind})") for g, names in (("verdict", VERDICTS), ("kind", KINDS)))
 
 
 def text(value: object) -> str:
@@ -81,7 +90,7 @@ def build(entries: list[Entry], drawn: Iterable[Drawn], mode: str = "quick") -> 
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>marslab: the ledger</title>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<style>{STYLE}</style></head><body>",
+        f"<style>{STYLE}{choose.STYLE}{MORE}{HIDING}</style></head><body>",
         "<h1>What holds about MARS, measured here</h1>",
         "<p class='lead'>Each line is a claim with a prediction made before the measurement. A verdict is given at 99 % after "
         "Holm's correction over the rows that have chance in them; symbolic and exact rows have none. Open a line for its "
@@ -89,7 +98,10 @@ def build(entries: list[Entry], drawn: Iterable[Drawn], mode: str = "quick") -> 
         f"<p><a href='{RELATED}'>What stands beside MARS, and where each method and paper is found here</a></p>",
         counts(entries),
         *(f"<p>{text(line)}</p>" for line in ledger.unreadable(entries)),
+        *(part for pair in zip(*filters(entries), strict=True) for part in pair),
+        "<main>",
         *(claim(entry, figures) for entry in entries),
+        "</main>",
         "<h2>Figures</h2>",
         *(gallery(each, mode) for each in figures.values()),
         "</body></html>",
@@ -108,10 +120,25 @@ def counts(entries: list[Entry]) -> str:
     return f"<ul class='counts'>{''.join(items)}</ul>"
 
 
+def verdict_class(entry: Entry) -> str:
+    """The class of a claim's best verdict, "open" where it is not measured."""
+    best = next((entry.verdicts[m].verdict for m in ("full", "quick") if m in entry.verdicts), "open")
+    return best.split()[0]
+
+
+def filters(entries: list[Entry]) -> tuple[list, list]:
+    """Buttons of the groups, then their labels: by verdict and by kind."""
+    verdicts, kinds = [verdict_class(entry) for entry in entries], [entry.claim.kind.split()[0] for entry in entries]
+    groups = (("verdict", VERDICTS, verdicts), ("kind", KINDS, kinds))
+    made = [choose.filters(g, ((c, found.count(c), words) for c, words in names.items())) for g, names, found in groups]
+    return [inputs for inputs, _ in made], [labels for _, labels in made]
+
+
 def claim(entry: Entry, figures: dict[str, Drawn]) -> str:
     """One line of the ledger and what opens below it."""
+    classes = text(f"{verdict_class(entry)} {entry.claim.kind.split()[0]}")
     return (
-        f"<details id='{text(entry.claim.name)}'><summary>{heading(entry)}</summary><div class='inside'>"
+        f"<details class='{classes}' id='{text(entry.claim.name)}'><summary>{heading(entry)}</summary><div class='inside'>"
         f"<p>{typeset(entry.claim.derivation)}</p>{table(entry)}{picture(entry, figures)}</div></details>"
     )
 
@@ -140,6 +167,7 @@ def table(entry: Entry) -> str:
         "seen beside it": lambda row, verdict: text(row.note),
         "effort": lambda row, verdict: text(ledger.effort(row)),
         "prediction's file": lambda row, verdict: f"<code>{text(f'marslab/claims/{row.name}.py {row.prediction_hash}')}</code>",
+        "configuration": lambda row, verdict: text(configuration(entry, row.mode)),
         "data": lambda row, verdict: (
             "<br>".join(f"<code>{text(n)} {text(k[:16])}</code>" for n, k in row.keys.items()) or "none"
         ),
@@ -151,6 +179,17 @@ def table(entry: Entry) -> str:
         for name, show in fields.items()
     )
     return f"<table><tr><th></th>{head}</tr>{body}</table>"
+
+
+def configuration(entry: Entry, mode: str) -> str:
+    """The claim's settings in one mode, in words; those of its experiments stand beside their figures."""
+    settings = entry.claim.configured(mode)
+    return "; ".join(f"{name} = {shown(value)}" for name, value in settings.items()) or "none of its own"
+
+
+def shown(value) -> str:
+    """A rule or a function by its name, anything else as Python writes it."""
+    return value.name if isinstance(value, Rule) else getattr(value, "__name__", None) or repr(value)
 
 
 def picture(entry: Entry, figures: dict[str, Drawn]) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "on_matrices",
     "orthogonalize",
     "polar_factor",
+    "power",
     "singular_power",
     "squared_norm",
 ]
@@ -139,6 +140,15 @@ def matrix_shape(m, axes=None) -> tuple[int, int]:
     """Rows and columns of one problem's matrix: the first event axis, and all others together."""
     sizes = [m.shape[axis] for axis in (range(m.ndim) if axes is None else axes)]
     return sizes[0], math.prod(sizes[1:])
+
+
+def power(x, exponent):
+    r""":math:`x^p` of a non-negative tensor as :math:`\exp(p\ln x)`, zero at zero for a positive ``exponent``.
+
+    torch's own power differs in the last bit between the body of a tensor and its tail, so that a lane's numbers would hang
+    on the number of lanes beside it; exp and log do not.
+    """
+    return (exponent * x.log()).exp()
 
 
 def squared_norm(g, axes=None):

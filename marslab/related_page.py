@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from marslab import paths
+from marslab import choose, paths
 from marslab.page import INDEX, RELATED, REMEDY, STYLE, text
 from marslab.related import COUNTED, SOURCES, STATES, Paper, families, load, tally
 from marslab.results.files import sweep, write
@@ -12,17 +12,11 @@ __all__ = ["build", "write_page"]
 
 MORE = """
 :root { --out: #5d6778; }
-main { display: block; }
 article > .badge { justify-self: start; margin-top: .1rem; } .rule .badge, .filters .rule i { background: var(--holds); }
 .claim .badge, .filters .claim i { background: #0b5cad; } .out .badge, .filters .out i { background: var(--out); }
 .not .badge { background: none; color: var(--soft); box-shadow: inset 0 0 0 1px var(--soft); }
 .filters .not i { box-shadow: inset 0 0 0 1px var(--soft); }
-input[name=state] { position: absolute; opacity: 0; pointer-events: none; }
-.filters { display: flex; flex-wrap: wrap; gap: .5rem; margin: 0 0 .5rem; position: sticky; top: 0; z-index: 1;
-  padding: .6rem 0; background: var(--paper); }
-.filters label { border: 1px solid var(--line); border-radius: .6rem; padding: .3rem .75rem; cursor: pointer; }
-.filters label:hover { background: var(--faint); } .filters b { font-variant-numeric: tabular-nums; }
-.filters i { display: inline-block; width: .65rem; height: .65rem; border-radius: .2rem; margin-right: .45rem; }
+.filters { position: sticky; top: 0; z-index: 1; }
 article { display: grid; grid-template-columns: 7.2rem minmax(0, 1fr) minmax(0, 19rem); gap: .3rem 1.2rem;
   padding: .8rem .2rem; border-top: 1px solid var(--line); scroll-margin-top: 4rem; align-items: start; }
 section article:last-child { border-bottom: 1px solid var(--line); } article:target { background: var(--faint); }
@@ -35,15 +29,10 @@ h3 { font-size: 1.02rem; margin: 0; } article p { margin: .1rem 0 0; max-width: 
 footer { color: var(--soft); font-size: .88rem; margin-top: 2.5rem; max-width: 46rem; }
 @media (max-width: 44rem) { article { grid-template-columns: minmax(0, 1fr); }
   .filters { position: static; } }
-@media print { .filters { display: none; } article { break-inside: avoid; } }
+@media print { article { break-inside: avoid; } }
 """
 CHOICES = {state: state.split()[0] for state in STATES}  # state -> its class
-SHOW = "\n".join(
-    f"#show-{kind}:checked ~ main :is(article:not(.{kind}), section:not(:has(.{kind}))) {{ display: none; }}"
-    for kind in CHOICES.values()
-)
-CHOSEN = ", ".join(f"#show-{kind}:checked ~ .filters [for=show-{kind}]" for kind in ("all", *CHOICES.values()))
-FOCUSED = CHOSEN.replace(":checked", ":focus-visible")
+HIDDEN = ":is(article:not(.{kind}), section:not(:has(.{kind})))"
 
 
 def write_page(papers: list[Paper] | None = None):
@@ -57,16 +46,17 @@ def write_page(papers: list[Paper] | None = None):
 
 def build(papers: list[Paper]) -> str:
     """The page as one string."""
-    chosen = f"{CHOSEN} {{ border-color: var(--ink); background: var(--faint); }}"
-    focused = f"{FOCUSED} {{ outline: 2px solid var(--link); }}"
+    inputs, labels = choose.filters("state", ((CHOICES[s], count, COUNTED[s]) for s, count in tally(papers).items()))
+    style = STYLE + choose.STYLE + MORE + choose.hiding("state", CHOICES.values(), HIDDEN)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>marslab: what stands beside MARS</title>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<style>{STYLE}{MORE}{SHOW}\n{chosen}\n{focused}</style></head><body>",
+        f"<style>{style}</style></head><body>",
         f"<p><a href='{INDEX}'>← The ledger</a></p><h1>What stands beside MARS</h1>",
         "<p class='lead'>Methods and papers around MARS, and where each of them stands here: as a rule that can be run, as a "
         "claim that is measured, or out of scope with the reason.</p>",
-        filters(papers),
+        inputs,
+        labels,
         "<main>",
         *(section(heading, members) for heading, members in families(papers).items()),
         "</main>",
@@ -74,19 +64,6 @@ def build(papers: list[Paper]) -> str:
         "</body></html>",
     ]
     return "\n".join(parts)
-
-
-def filters(papers: list[Paper]) -> str:
-    """A choice among all papers and those of one state, with their numbers."""
-    choices = [("all", len(papers), "in all"), *((CHOICES[s], count, COUNTED[s]) for s, count in tally(papers).items())]
-    inputs = "".join(
-        f"<input type='radio' name='state' id='show-{kind}'{' checked' if kind == 'all' else ''}>" for kind, _, _ in choices
-    )
-    labels = "".join(
-        f"<label class='{kind}' for='show-{kind}'>{'' if kind == 'all' else '<i></i>'}<b>{count}</b> {text(words)}</label>"
-        for kind, count, words in choices
-    )
-    return f"{inputs}<div class='filters'>{labels}</div>"
 
 
 def section(heading: str, papers: Iterable[Paper]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from marslab.matrices import inverse_root, mars_released, muon_released
+from marslab.matrices import inverse_root, mars_released, moonlight_released, muon_released
 from marslab.optimizers import RULES
 from marslab.pieces import newton_schulz, polar_factor
 
@@ -91,7 +91,7 @@ def power(a):
     return (u * torch.where(s > 1e-12 * s[0], s.clamp(min=1e-300) ** -0.25, 0)) @ u.mT
 
 
-@pytest.mark.parametrize("released", [mars_released, muon_released])
+@pytest.mark.parametrize("released", [mars_released, moonlight_released, muon_released])
 @pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (2, 3, 4, 6)])
 def test_released_forms_lie_near_newton_schulz_in_full_precision(released, shape):
     m = normal(*shape)
@@ -102,3 +102,23 @@ def test_released_forms_lie_near_newton_schulz_in_full_precision(released, shape
         alone = torch.stack([released(part) for part in m.reshape(-1, *shape[-2:])]).reshape(shape)
         assert (found - alone).abs().max() < 0.05
     assert not released(torch.zeros(shape, dtype=torch.float64)).any()
+
+
+MOMENTA = {"mars_m": 0.05, "muon_mvr": 0.05, "scion": 0.1, "moonlight": 1.95, "mars_m_efficient": 0.07375}  # after one step
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4)])
+@pytest.mark.parametrize("name", MOMENTA)
+def test_released_steps_are_those_of_bfloat16(name, shape):
+    """The public code's operations on the first momentum of a small gradient, each product and sum rounded to eight bits."""
+    rule, g = RULES[name], normal(*shape) / 100
+    wide = (MOMENTA[name] * (g if shape[0] < shape[1] else g.mT)).bfloat16()
+    wide = wide / (wide.norm() + 1e-7)
+    for _ in range(5):
+        square = wide @ wide.mT
+        wide = 3.4445 * wide + (-4.7750 * square + 2.0315 * square @ square) @ wide
+    wanted = (wide if shape[0] < shape[1] else wide.mT).double()
+    scale = 50 * (shape[0] / shape[1]) ** 0.5 if name == "scion" else 0.2 * 6**0.5
+    inputs = (g, g) if rule.prev == "either" else (g,)
+    new, _ = rule(torch.zeros_like(g), rule.init(g), *inputs, lr=1.0, orthogonalization="released")
+    torch.testing.assert_close(-new / scale, wanted, rtol=0, atol=1e-12)

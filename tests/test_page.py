@@ -13,6 +13,8 @@ from marslab import claims, draw, experiment, ledger, page, paths, plots
 from marslab.claims.base import Claim, Finding
 from marslab.draw import Drawn
 from marslab.errors import StoreError
+from marslab.noise import additive
+from marslab.optimizers import sgd
 from marslab.verdicts import Measurement
 
 VOID = {"meta", "br", "img", "link", "hr", "input"}
@@ -123,7 +125,7 @@ def test_the_page_of_all_claims_is_valid_self_contained_and_complete(drawn):
     assert set(claims.CLAIMS) <= set(ids) and {f"figure-{name}" for name in draw.names()} <= set(ids)
     for name, claim in claims.CLAIMS.items():
         assert " ".join(claim.source.split()) in found.text, name
-    assert found.text.count("not measured") == len(claims.CLAIMS) - len(measured)
+    assert found.text.count("not measured") == len(claims.CLAIMS) - len(measured) + 1  # and the filter
     assert len(found.all("img")) == len(draw.names()) and all(each["alt"] for each in found.all("img"))
     assert [tag for tag, _ in found.tags if tag in ("h1", "title")] == ["title", "h1"]
     assert found.all("meta")[0] == {"charset": "utf-8"}
@@ -169,6 +171,15 @@ def test_hostile_words_are_shown_as_words(monkeypatch, drawn, tmp_path):
     row = dataclasses.replace(one.row(), name="<script>", prediction_hash="<b>", keys={"<i>": "<u>"})
     entry = ledger.Entry(one, {"quick": row}, ledger.judge_all({"quick": row}), {"quick": "<em>"})
     self_contained(page.build([entry], []))
+
+
+def test_settings_and_their_budgets_are_on_the_page(monkeypatch):
+    one = dataclasses.replace(small(), measure=lambda data, **_: Finding(Measurement(0.0, kind="exact")), kind="exact")
+    one = dataclasses.replace(one, settings={"rule": sgd, "steps": experiment.Budget(10, 99), "law": additive(0.5)})
+    monkeypatch.setattr(claims, "CLAIMS", {"small": one})
+    one.row("quick"), one.row("full")
+    seen = Reader(page.build(ledger.entries(), [])).text
+    assert "rule = sgd; steps = 10; law = Additive(" in seen and "steps = 99" in seen
 
 
 def test_powers_are_raised_and_nothing_else():
@@ -253,6 +264,12 @@ def test_the_page_works_in_a_browser_without_a_network(monkeypatch, tmp_path, dr
     assert inside.is_visible() and "2044" in inside.inner_text()
     assert tab.locator("details#stated_schedule .badge.FAILS").first.is_visible()
     assert tab.locator("details#small sup").first.inner_text() == "−1/4"
+    lines = tab.locator("main > details:visible")
+    choices = {"verdict-FAILS": ["stated_schedule"], "verdict-CANNOT": [], "verdict-HOLDS": ["small"], "kind-symbolic": []}
+    choices |= {"verdict-all": ["stated_schedule"], "kind-all": ["small", "stated_schedule"]}
+    for label, shown in choices.items():
+        tab.click(f"label[for={label}]")
+        assert sorted(lines.nth(i).get_attribute("id") for i in range(lines.count())) == shown, label
     tab.locator("details#small > summary").click()
     tab.locator("details#small a").click()
     image = tab.locator("#figure-rate_sgd img")

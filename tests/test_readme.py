@@ -12,15 +12,15 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 @pytest.fixture(scope="module")
 def namespace():
-    """What the six snippets, run one after another, leave behind."""
+    """What the seven snippets, run one after another, leave behind."""
     names = {}
     for snippet in SNIPPETS:
         exec(compile(snippet, "README.md", "exec"), names)
     return names
 
 
-def test_there_are_six_snippets():
-    assert len(SNIPPETS) == 6
+def test_there_are_seven_snippets():
+    assert len(SNIPPETS) == 7
 
 
 def test_the_snippets_run_and_their_objects_are_what_the_text_says(namespace):
@@ -28,6 +28,8 @@ def test_the_snippets_run_and_their_objects_are_what_the_text_says(namespace):
     assert dict(namespace["sweep"].sizes)["gamma"] == 4
     assert int(namespace["sweep"].evaluations[-1]) == 3999
     assert namespace["verdict"].verdict == "FAILS"
+    assert namespace["ml"].identities.prove("lion", "zero").holds
+    assert namespace["loss"].item() < 1.5
 
 
 def test_the_numbers_in_the_comments_are_right(namespace):

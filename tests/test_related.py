@@ -317,10 +317,10 @@ def test_the_page_filters_in_a_browser_and_fits_a_telephone(monkeypatch, tmp_pat
             tab.set_viewport_size({"width": width, "height": 700})
             assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
         for state, kind in related_page.CHOICES.items():
-            tab.click(f"label[for=show-{kind}]")
+            tab.click(f"label[for=state-{kind}]")
             assert tab.locator("article:visible").count() == counts[state]
             assert tab.locator("section:visible").count() == tab.locator(f"section:has(.{kind})").count()
-        tab.click("label[for=show-all]")
+        tab.click("label[for=state-all]")
         assert tab.locator("article:visible").count() == sum(counts.values())
         dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
         assert dark == (scheme == "dark") and errors == [] and seen == [path.as_uri()]

@@ -27,6 +27,6 @@ def adan(x, state, g, prev, *, lr=1e-3, beta1=0.98, beta2=0.92, beta3=0.99, eps=
     m, d = beta1 * state["m"] + (1 - beta1) * g, beta2 * state["d"] + (1 - beta2) * gap
     n = beta3 * state["n"] + (1 - beta3) * mixed * mixed
     b1, b2, b3 = (state[f"beta{k}_product"] * beta for k, beta in ((1, beta1), (2, beta2), (3, beta3)))
-    step = lr * (m / (1 - b1) + beta2 / (1 - b2) * d) / ((n / (1 - b3)).sqrt() + eps)
+    step = lr * (m / (1 - b1) + beta2 * d / (1 - b2)) / ((n / (1 - b3)).sqrt() + eps)
     shrunk = (x - step) / (1 + lr * weight_decay) if decay == "proximal" else x * (1 - lr * weight_decay) - step
     return shrunk, dict(m=m, d=d, n=n, beta1_product=b1, beta2_product=b2, beta3_product=b3, direction=m + beta2 * d)

@@ -12,7 +12,8 @@ def cautious_lion(x, state, g, *, lr=1e-4, beta1=0.9, beta2=0.99, eps=1e-8, weig
               x_{t+1} = x_t - \eta_t\Big(\frac{\phi_t \odot u_t}{\mathrm{mean}(\phi_t) + \epsilon} + \lambda x_t\Big)
 
     The mean runs over one tensor. Claimed: the loss decreases along the continuous flow. Defaults as for Lion. Source: Liang
-    et al., arXiv 2411.16085, algorithm 1 (released code bounds the mean below by 1e-3 instead of adding eps). Not ``clion``.
+    et al., arXiv 2411.16085, algorithm 1 (another box adds 1 to the count of agreeing entries, and released code bounds the
+    mean below by 1e-3). Not ``clion``.
     """
     u = ema(state["m"], g, beta1).sign()
     agree = (u * g > 0).to(g.dtype)

@@ -2,8 +2,9 @@
 
 import math
 
+from marslab.matrices import moonlight_released, orthogonal
 from marslab.optimizers.mars_adamw import corrected
-from marslab.pieces import clip, ema, matrix_shape, orthogonalize
+from marslab.pieces import clip, ema, matrix_shape
 from marslab.rule import rule
 
 
@@ -13,7 +14,7 @@ from marslab.rule import rule
     diagnostics=("corrected", "clip_scale"),
     matrix=True,
     clipped=corrected,
-    options={"orthogonalization": ("newton_schulz", "polar")},
+    options={"orthogonalization": ("newton_schulz", "released", "polar")},
 )
 def mars_m(
     x,
@@ -37,10 +38,11 @@ def mars_m(
 
     c is the corrected gradient of MARS. Claimed rate of the exact form: :math:`\tilde O(T^{-1/3})` against :math:`\tilde
     O(T^{-1/4})` for Muon. Defaults: lr 1e-3, beta1 0.95, gamma 0.025, decay 0.1. Source: Liu, Yuan and Gu, arXiv
-    2510.21800, algorithm 1, and the released code, which always clips.
+    2510.21800, algorithm 1, and the released code, which always clips. ``orthogonalization``: "newton_schulz" (five steps in
+    the type of x), "released" (the same in bfloat16, as in their code, which is Moonlight's) or "polar" (exact).
     """
     c = corrected(g, prev, gamma=gamma, beta1=beta1)
     clipped, scale = clip(c, clip_radius, axes, norm)
     m = ema(state["m"], clipped, beta1)
-    step = 0.2 * math.sqrt(max(matrix_shape(x, axes))) * orthogonalize(m, method=orthogonalization, axes=axes)
+    step = 0.2 * math.sqrt(max(matrix_shape(x, axes))) * orthogonal(m, orthogonalization, axes, moonlight_released)
     return x - lr * (step + weight_decay * x), dict(m=m, corrected=c, clip_scale=scale)

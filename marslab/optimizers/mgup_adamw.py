@@ -18,7 +18,17 @@ def leading(score, share, axes):
     return rank < torch.floor(share * torch.full_like(score, flat.shape[-1]))
 
 
-@rule(memory=("m", "v"), scalars=("beta1_product", "beta2_product"), presets={"released": {"raised": 2.0, "lowered": 0.1}})
+def root(value):
+    """The square root of a number or tensor by torch, which may round otherwise than Python."""
+    return (value if torch.is_tensor(value) else torch.tensor(value, dtype=torch.float64)).sqrt()
+
+
+@rule(
+    memory=("m", "v"),
+    scalars=("beta1_product", "beta2_product"),
+    presets={"released": {"raised": 2.0, "lowered": 0.1}},
+    uncertain="whether the paper's decay also takes the bias correction",
+)
 def mgup_adamw(
     x,
     state,
@@ -47,5 +57,5 @@ def mgup_adamw(
     b1, b2 = state["beta1_product"] * beta1, state["beta2_product"] * beta2
     u = m / (v.sqrt() + eps)
     scaled = torch.where(leading(u * g, tau, axes), raised * u, lowered * u)
-    step = (1 - b2) ** 0.5 / (1 - b1) * scaled
+    step = root(1 - b2) * scaled / (1 - b1)
     return x - lr * (step + weight_decay * x), dict(m=m, v=v, beta1_product=b1, beta2_product=b2)

@@ -1,5 +1,7 @@
 """NAdam: Adam with Nesterov's numerator."""
 
+import math
+
 from marslab.rule import rule
 
 
@@ -7,8 +9,8 @@ def momenta(t, beta1, decay, warm_up, like):
     """mu_t and mu_{t+1}, in the dtype of ``like``."""
     if warm_up == "constant":
         return beta1, beta1
-    powers = [0.96 ** (s * decay) for s in (t, t + 1)]
-    return [beta1 * (1 - 0.5 * (p.to(like.dtype) if hasattr(p, "to") else p)) for p in powers]
+    powers = [(math.log(0.96) * (s * decay)).exp().to(like.dtype) for s in (t, t + 1)]
+    return [beta1 * (1 - 0.5 * p) for p in powers]
 
 
 @rule(
@@ -44,6 +46,6 @@ def nadam(
     now, later = momenta(t, beta1, momentum_decay, warm_up, like=g)
     m, v = beta1 * state["m"] + (1 - beta1) * g, beta2 * state["v"] + (1 - beta2) * g * g
     product, b2 = state["mu_product"] * now, state["beta2_product"] * beta2
-    numerator = (1 - now) / (1 - product) * g + later / (1 - product * later) * m
+    numerator = (1 - now) * g / (1 - product) + later * m / (1 - product * later)
     step = numerator / ((v / (1 - b2)).sqrt() + eps) + weight_decay * x
     return x - lr * step, dict(m=m, v=v, mu_product=product, beta2_product=b2, direction=(1 - now) * g + later * m)

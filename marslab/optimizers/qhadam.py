@@ -20,7 +20,7 @@ def qhadam(x, state, g, *, lr=1e-3, nu=0.7, nu2=1.0, beta1=0.995, beta2=0.999, e
     """
     m, v = beta1 * state["m"] + (1 - beta1) * g, beta2 * state["v"] + (1 - beta2) * g * g
     b1, b2 = state["beta1_product"] * beta1, state["beta2_product"] * beta2
-    numerator = (1 - nu) * g + nu / (1 - b1) * m
-    denominator = ((1 - nu2) * g * g + nu2 / (1 - b2) * v).sqrt() + eps
+    numerator = (1 - nu) * g + nu * m / (1 - b1)
+    denominator = ((1 - nu2) * g * g + nu2 * v / (1 - b2)).sqrt() + eps
     new = dict(m=m, v=v, beta1_product=b1, beta2_product=b2, direction=numerator)
     return x - lr * (numerator / denominator + weight_decay * x), new

@@ -16,7 +16,7 @@ def sophia_g(x, state, g, *, hess, lr=1e-4, beta1=0.965, beta2=0.99, rho=0.04, e
 
     k = ``period``; the clip is taken entry by entry. Only a local, convex analysis is claimed. Defaults: rho = 0.04, beta =
     (0.965, 0.99), every 10 steps, decay 0.1. Source: Liu et al., arXiv 2305.14342, algorithm 3; the released optimizer has
-    the same form with eps added.
+    the same form with 1e-15 added.
     """
     m = ema(state["m"], g, beta1)
     h = torch.where((t - 1) % period == 0, ema(state["h"], hess, beta2), state["h"])

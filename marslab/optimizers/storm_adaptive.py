@@ -1,12 +1,12 @@
 """Adaptive STORM: its step and its momentum from gradient norms, or from a known noise level."""
 
-from marslab.pieces import squared_norm
+from marslab.pieces import power, squared_norm
 from marslab.rule import rule
 
 
 def step_size(lr, floor, total):
     """eta = k / (w + sum)^(1/3)."""
-    return lr / (floor + total) ** (1 / 3)
+    return lr * power(floor + total, -1 / 3)
 
 
 @rule(

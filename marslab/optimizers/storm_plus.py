@@ -2,7 +2,7 @@
 
 import torch
 
-from marslab.pieces import squared_norm
+from marslab.pieces import power, squared_norm
 from marslab.rule import rule
 
 
@@ -11,7 +11,7 @@ from marslab.rule import rule
     prev="same_sample",
     first="zero",
     why_not="with the last step's gradient its estimate is the gradient itself: that is sgd",
-    uncertain="exponents recalled; title, authors and rate checked, the algorithm box not seen",
+    uncertain="where the step's sum starts: here at 0, in a public implementation at 1",
 )
 def storm_plus(x, state, g, prev, *, lr=1.0, axes=None):
     r"""STORM with :math:`a_{t+1} = (1 + \sum_{i\le t}\|g_i\|^2)^{-2/3}`, and step :math:`\eta_t`.
@@ -21,11 +21,11 @@ def storm_plus(x, state, g, prev, *, lr=1.0, axes=None):
 
     ``lr`` multiplies :math:`\eta_t`; the published method has 1 and nothing to set. Norms are taken tensor by tensor. A sum
     of zero leaves x where it is. Claimed rate: :math:`O(T^{-1/3})` for the gradient norm. Source: Levy, Kavis and Cevher,
-    arXiv 2111.01040; the two formulas are recalled.
+    arXiv 2111.01040; the formulas are recalled and agree with a public implementation but for the start of the sum.
     """
-    freshness = (1 + state["gradients"]) ** (-2 / 3)
+    freshness = power(1 + state["gradients"], -2 / 3)
     gradients = state["gradients"] + squared_norm(g, axes)
     d = g + (1 - freshness) * (state["m"] - prev)
-    steps = state["steps"] + squared_norm(d, axes) * (1 + gradients) ** (2 / 3)
-    eta = torch.where(steps > 0, steps, 1.0) ** (-1 / 3)
+    steps = state["steps"] + squared_norm(d, axes) * power(1 + gradients, 2 / 3)
+    eta = power(torch.where(steps > 0, steps, 1.0), -1 / 3)
     return x - lr * eta * d, dict(m=d, gradients=gradients, steps=steps)

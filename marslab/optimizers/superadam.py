@@ -1,5 +1,6 @@
 """SuperAdam with tau = 1: STORM's estimate in Adam's denominator."""
 
+from marslab.pieces import power
 from marslab.rule import rule
 
 
@@ -26,7 +27,7 @@ def superadam(x, state, g, prev, *, lr=0.01, k=1e-3, offset=100.0, c=5.0, beta2=
     k 1e-3, m 100, c 5, beta 0.999, eps 1e-3. Source: Huang, Li and Huang, arXiv 2106.08208, algorithm 1. Released versions
     bound alpha by 0.99 above or by 0.7 below; the former is taken.
     """
-    mu, before = k / (offset + t) ** (1 / 3), k / (offset + t - 1) ** (1 / 3)
+    mu, before = k * power(offset + t, -1 / 3), k * power(offset + t - 1, -1 / 3)
     alpha = bounded(c * before * before)
     m = alpha * g + (1 - alpha) * (state["m"] + g - prev)
     v, b2 = beta2 * state["v"] + (1 - beta2) * g * g, state["beta2_product"] * beta2

@@ -14,7 +14,7 @@ def superadam_momentum(x, state, g, *, lr=0.01, k=1e-3, offset=100.0, c=5.0, bet
     Names as in ``superadam``. One gradient a step. Claimed rate: :math:`\tilde O(T^{-1/4})` for the gradient norm. Source:
     Huang, Li and Huang, arXiv 2106.08208, algorithm 1, with v bias corrected as released.
     """
-    mu, before = k / (offset + t) ** 0.5, k / (offset + t - 1) ** 0.5
+    mu, before = k * (offset + t).rsqrt(), k * (offset + t - 1).rsqrt()
     alpha = bounded(c * before)
     started = (t > 1) * t / t  # zero at t = 1, one later, in the type of t
     m = g + (1 - alpha) * started * (state["m"] - g)

@@ -9,7 +9,7 @@ def svrg(x, state, g, prev, *, full, lr=0.01, period=50, large=50):
 
     The snapshot is the point of every ``period``-th step; its gradient runs over all rows, or is the mean of ``large``
     fresh gradients where the problem is no finite sum. Claimed: :math:`O(n + n^{2/3}\epsilon^{-2})` gradients (nonconvex
-    finite sums; recalled). There are no published defaults. Source: Johnson and Zhang 2013; arXiv 2411.10438, section 2.
+    finite sums, Reddi et al. 2016). There are no published defaults. Source: Johnson and Zhang 2013; arXiv 2411.10438.
     """
     v = g - prev + full
     return x - lr * v, dict(estimate=v)
