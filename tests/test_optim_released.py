@@ -135,10 +135,10 @@ def test_a_zero_rate_at_construction():  # case M3
     torch.testing.assert_close(vector.detach(), torch.full((2,), 1 - 6e-3, dtype=torch.float64), rtol=1e-6, atol=0)
     optimizer = released([matrix, vector], lr=4e-3, lr_1d=2e-3)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: t / 10)
-    assert [group["lr"] * group.get("lr_scale", 1) for group in optimizer.param_groups] == [0, 0]
+    assert [group["lr"] * group.get("lr_ratio", 1) for group in optimizer.param_groups] == [0, 0]
     optimizer.step()
     scheduler.step()
-    assert [group["lr"] * group.get("lr_scale", 1) for group in optimizer.param_groups] == [4e-4, 2e-4]
+    assert [group["lr"] * group.get("lr_ratio", 1) for group in optimizer.param_groups] == [4e-4, 2e-4]
 
 
 @pytest.mark.parametrize("is_approx", [True, False])

@@ -105,7 +105,7 @@ def muon(x, steps):
     rows, columns = x.shape
     scales = {"original": max(1, rows / columns) ** 0.5, "match_rms_adamw": 0.2 * max(rows, columns) ** 0.5, "none": 1}
     for s, m, mixed in nesterovs(steps):
-        x = decayed(x, s, scales[s.shape_factor] * orthogonal(mixed if s.momentum == "nesterov" else m, s))
+        x = decayed(x, s, scales[s.shape_factor] * orthogonal(mixed if s.form == "nesterov" else m, s))
         yield x
 
 
@@ -167,7 +167,7 @@ CASES = {
     "muon": [
         (muon, BASE | c)
         for c in choices(
-            orthogonalization=ROUGH, momentum=("nesterov", "plain"), shape_factor=("original", "match_rms_adamw", "none")
+            orthogonalization=ROUGH, form=("nesterov", "plain"), shape_factor=("original", "match_rms_adamw", "none")
         )
     ],
     "htmuon": [(htmuon, BASE | c) for c in choices(power=(0.125, 0.5))],

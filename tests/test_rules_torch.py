@@ -73,7 +73,7 @@ def test_dampened_momentum_of_torch_is_ours_but_for_its_first_buffer():
 )
 def test_muon_is_torchs(shape, factor, nesterov):
     """torch orthogonalises in bfloat16 whatever the dtype; a rounding before it may move a bfloat16, so equality is exact."""
-    hyper = MUON | {"shape_factor": factor, "momentum": "nesterov" if nesterov else "plain", "orthogonalization": "released"}
+    hyper = MUON | {"shape_factor": factor, "form": "nesterov" if nesterov else "plain", "orthogonalization": "released"}
     steps = recorded(shape, hyper)
     theirs = followed(
         lambda p: torch.optim.Muon(p, lr=0.02, momentum=0.9, weight_decay=0.1, nesterov=nesterov, adjust_lr_fn=factor), steps

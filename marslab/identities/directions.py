@@ -68,7 +68,7 @@ muon = Identity(
         EXACT,
         CLIP,
         BETA_VARIES,
-        Failure("plain momentum", "Muon then orthogonalises e_t", b={"momentum": "plain"}, first=("zero",)),
+        Failure("plain momentum", "Muon then orthogonalises e_t", b={"form": "plain"}, first=("zero",)),
     ),
     note=LAG,
 )

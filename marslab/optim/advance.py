@@ -3,9 +3,9 @@
 from functools import partial
 
 from marslab.optim import compiled, divided, together
-from marslab.optim.single import Job, begin, finish, norm_over
+from marslab.optim.single import begin, finish, norm_over
 
-__all__ = ["Job", "advance_all"]
+__all__ = ["advance_all"]
 
 
 def advance_all(optimizer, jobs: list, earlier: dict) -> None:

@@ -1,4 +1,4 @@
-"""The exact mode: gradients at the previous weights, from the closure or handed over."""
+"""The exact mode: gradients at the previous weights, from the closure or handed over, and those at the current ones."""
 
 import random
 from contextlib import contextmanager
@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from marslab.errors import UsageError
+from marslab.optim.view import is_sharded, local
 
-__all__ = ["earlier_gradients", "keep_places", "modules_of"]
+__all__ = ["earlier_gradients", "graded", "graded_here", "keep_places", "modules_of"]
 
 
 def modules_of(buffers) -> list:
@@ -25,8 +26,8 @@ def earlier_gradients(optimizer, closure, prev_grads, exact: bool) -> dict:
     if prev_grads is not None:
         if not exact:
             raise UsageError("prev_grads belongs to the exact mode; construct the optimizer with exact=True.")
-        return handed_over(optimizer, list(prev_grads))
-    if not exact:
+        return handed_over(optimizer, prev_grads)
+    if not exact or (closure is None and is_start_at_rate_zero(optimizer)):
         return {}
     if closure is None:
         raise UsageError(
@@ -36,22 +37,73 @@ def earlier_gradients(optimizer, closure, prev_grads, exact: bool) -> dict:
     return graded_at_previous_weights(optimizer, closure)
 
 
-def handed_over(optimizer, gradients: list) -> dict:
+def is_start_at_rate_zero(optimizer) -> bool:
+    """Whether torch.distributed.checkpoint makes the state: by a first step at rate 0, which moves nothing and has no past."""
+    return not any(optimizer.state.values()) and all(
+        "lr" in group and float(group["lr"]) == 0 for group in optimizer.param_groups
+    )
+
+
+def handed_over(optimizer, gradients) -> dict:
     """Check the list of the user and give each parameter its own entry."""
-    params = optimizer.handed
+    if torch.is_tensor(gradients) or not hasattr(gradients, "__iter__") or isinstance(gradients, str | dict):
+        raise UsageError(f"prev_grads is a {type(gradients).__name__}; give a list with one gradient for each parameter.")
+    params, gradients = optimizer.handed, list(gradients)
     if len(gradients) != len(params):
         raise UsageError(
             f"prev_grads has {len(gradients)} entries for {len(params)} parameters; give one each, None where none."
         )
+    taken = {storage(p.grad) for p in params if p.grad is not None} - {None}
     for place, (p, gradient) in enumerate(zip(params, gradients, strict=True)):
-        if gradient is None:
-            continue
-        if not torch.is_tensor(gradient) or gradient.shape != p.shape:
-            found = f"shape {tuple(gradient.shape)}" if torch.is_tensor(gradient) else repr(gradient)
-            raise UsageError(f"prev_grads[{place}] has {found} for a parameter of shape {tuple(p.shape)}; keep the order.")
-        if gradient is p.grad:
-            raise UsageError(f"prev_grads[{place}] is the parameter's own gradient, not an earlier one; hand over a copy.")
+        if gradient is not None:
+            check_entry(f"prev_grads[{place}]", p, gradient, taken)
     return {p: g.detach() for p, g in zip(params, gradients, strict=True) if g is not None}
+
+
+def check_entry(name: str, p, gradient, taken: set) -> None:
+    """Refuse what is no earlier gradient of this parameter."""
+    if not torch.is_tensor(gradient) or gradient.shape != p.shape:
+        found = f"shape {tuple(gradient.shape)}" if torch.is_tensor(gradient) else repr(gradient)
+        raise UsageError(f"{name} has {found} for a parameter of shape {tuple(p.shape)}; keep the order.")
+    types = [p.dtype] if p.grad is None else [p.dtype, p.grad.dtype]
+    if gradient.dtype not in types:
+        raise UsageError(f"{name} has type {gradient.dtype} for a parameter of {p.dtype}; hand over a gradient of that type.")
+    if gradient.device != p.device or is_sharded(gradient) != is_sharded(p):
+        here, there = (f"{t.device}{', sharded' if is_sharded(t) else ''}" for t in (gradient, p))
+        raise UsageError(f"{name} lies on {here} and its parameter on {there}; bring it there.")
+    if gradient.layout == torch.strided and storage(gradient) in taken:
+        raise UsageError(f"{name} shares its memory with a parameter's own gradient, not an earlier one; hand over a copy.")
+
+
+def storage(tensor) -> int | None:
+    """Where the values of a tensor lie; None where it has none of its own."""
+    tensor = local(tensor)
+    return tensor.untyped_storage().data_ptr() or None if tensor.layout == torch.strided else None
+
+
+def graded(closure):
+    """The loss of the closure, which leaves gradients behind."""
+    with torch.enable_grad():
+        return closure()
+
+
+def graded_here(optimizer, closure):
+    """The loss at the current weights; the gradients are afterwards the closure's alone, as at the previous weights."""
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    before = [p.grad for p in params]
+    try:
+        for p in params:
+            p.grad = None
+        loss = graded(closure)
+        if any(g is not None for g in before) and all(p.grad is None for p in params):
+            raise UsageError(
+                "the closure left no gradient, but there was one before it; in the exact mode the closure itself runs backward."
+            )
+        return loss
+    except BaseException:
+        for p, gradient in zip(params, before, strict=True):
+            p.grad = gradient
+        raise
 
 
 def graded_at_previous_weights(optimizer, closure) -> dict:
@@ -84,7 +136,7 @@ def keep_places(optimizer, jobs, needed: bool) -> None:
         state = optimizer.state[job.p]
         if not needed:
             state.pop("last", None)
-        elif "last" in state:
+        elif "last" in state and state["last"].dtype == job.p.dtype:
             state["last"].copy_(job.p)
         else:
             state["last"] = job.p.detach().clone()
@@ -107,13 +159,22 @@ def same_random_state(params):
 
 @contextmanager
 def restored(modules):
-    """Buffers, such as the running statistics of batch norm, are afterwards as before."""
-    buffers = [buffer for module in modules for buffer in module.buffers()]
-    before = [buffer.detach().clone() for buffer in buffers]
+    """Buffers, such as the running statistics of batch norm, are afterwards as before, also where forward put new tensors."""
+    found = {id(part): part for module in modules for part in module.modules()}
+    before = [(part, dict(part._buffers)) for part in found.values()]
+    buffers = [b for _, names in before for b in names.values() if b is not None]
+    values = [b.detach().clone() for b in buffers]
     try:
         yield
     finally:
-        overwrite(buffers, before)
+        for part, names in before:
+            part._buffers.clear()
+            part._buffers.update(names)
+        for buffer, value in zip(buffers, values, strict=True):
+            if buffer.shape == value.shape:
+                overwrite([buffer], [value])
+            else:
+                buffer.data = value
 
 
 @torch.no_grad()

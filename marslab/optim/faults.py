@@ -1,4 +1,4 @@
-"""What a gradient may not be: sparse, of the wrong kind, inf or NaN."""
+"""What a step may not be asked for: gradients of the wrong kind, inf or NaN, state that is not there."""
 
 import sys
 
@@ -7,7 +7,7 @@ import torch
 from marslab.errors import UsageError
 from marslab.optim.view import agreed, local
 
-__all__ = ["NonFiniteGradient", "check_closure", "check_kinds", "is_to_be_skipped"]
+__all__ = ["NonFiniteGradient", "check_call", "check_closure", "check_kinds", "check_rounding", "is_to_be_skipped"]
 
 
 class NonFiniteGradient(UsageError):
@@ -28,14 +28,47 @@ def check_closure() -> None:
         frame = frame.f_back
 
 
-def check_kinds(jobs, earlier) -> None:
-    """Refuse sparse gradients, and complex matrices under a matrix rule, before anything is changed."""
+def check_call(closure) -> None:
+    """Refuse a loss, or a list of gradients, in the closure's place."""
+    if closure is not None and not callable(closure):
+        remedy = "step(prev_grads=[...])" if isinstance(closure, list | tuple) else "step() after backward, or step(closure)"
+        raise UsageError(f"step takes a closure, not a {type(closure).__name__}; call {remedy}.")
+
+
+def check_rounding(rounding: str, params: list) -> None:
+    """Refuse types that the rounding is not for."""
+    if rounding == "stochastic" and any(p.dtype == torch.float16 for p in params):
+        raise UsageError("stochastic rounding is for bfloat16; use rounding='master' for float16.")
+
+
+def check_kinds(optimizer, jobs, earlier) -> None:
+    """Refuse sparse gradients, complex matrices under a matrix rule, and state with gaps, before anything is changed."""
+    check_rounding(optimizer.settings["rounding"], [job.p for job in jobs])
+    needed = {id(job.rule): entries_of_state(job.rule) for job in jobs}
     for job in jobs:
         for gradient in (job.p.grad, earlier.get(job.p)):
             if gradient is not None and gradient.layout != torch.strided:
                 raise UsageError(f"{job.rule.name} takes dense gradients only; build the embedding with sparse=False.")
         if job.p.is_complex() and job.rule.matrix:
             raise UsageError(f"{job.rule.name} is defined for real matrices only; give complex parameters another rule.")
+        state = optimizer.state.get(job.p)
+        if state and "t" in state:
+            check_memory(optimizer, job, state.get("memory"), needed[id(job.rule)])
+
+
+def check_memory(optimizer, job, memory, needed) -> None:
+    """Refuse state that lacks what the rule reads."""
+    missing = [name for name in needed if not isinstance(memory, dict) or name not in memory]
+    if missing:
+        raise UsageError(
+            f"the state of {optimizer.name_of(job.p)} lacks {missing[0]!r}, which {job.rule.name} needs; "
+            "load a whole state_dict, or delete this parameter's state, which then starts anew."
+        )
+
+
+def entries_of_state(rule) -> tuple[str, ...]:
+    """What a rule keeps from step to step."""
+    return (*rule.memory, *rule.scalars, *getattr(rule, "factors", ()))
 
 
 def is_to_be_skipped(optimizer, jobs, earlier) -> bool:

@@ -1,158 +1,211 @@
-"""From what a user hands over to parameter groups: names, matrices and the rest, hyper-parameters."""
+"""Parameter groups and the hyper-parameters in them: torch's spellings, ranges, words."""
 
-import re
-from collections.abc import Iterable
+import difflib
+from functools import lru_cache
 
 import torch
 
-from marslab.errors import UsageError
+from marslab.errors import UsageError, closest
 from marslab.kinds import is_axis, is_number, one_of
-from marslab.rule import Rule, check_range
+from marslab.rule import Rule, check_kind, check_range
 
-__all__ = ["OWN_KEYS", "Group", "check_hyper", "checked_needs", "entries_of", "hyper_of", "listed", "named_parameters", "split"]
+__all__ = ["OPTIONS", "OWN_KEYS", "Default", "Group", "check_names", "check_values", "checked", "hyper_of", "plain", "spelled"]
 
-OWN_KEYS = {"params", "param_names", "rule", "exact", "first", "mode", "initial_lr", "maximize", "lr_scale"}
-# parts of a dotted name that mean an embedding or the layer that ends in the classes
-EMBEDDING_OR_HEAD = re.compile(
-    r"(^|\.|_)(embed\w*|\w*embeddings?|wte|wpe|emb|tok_emb|pos_emb|lm_head|head|classifier|unembed)(\.|$)"
-)
+OWN_KEYS = {"params", "param_names", "rule", "exact", "first", "mode", "maximize", "lr_ratio", "fallback_options"}
+WORDS = {
+    "nonfinite": ("pass", "skip", "raise"),
+    "clip_scope": ("tensor", "global"),
+    "rounding": ("master", "stochastic", "nearest"),
+    "compiled": ("auto", "never"),
+    "matrices": ("each", "divided"),
+}
+OPTIONS = ("exact", "first", "fallback", "fallback_options", "exclude", "maximize", *WORDS, "buffers")
+OF_THE_WHOLE = ("fallback", "exclude", *WORDS, "buffers")  # options that a group cannot have of its own
+TORCHS = ("betas", "momentum", "nesterov")  # its names for what has another one here
+SWITCHES = ("foreach", "fused", "capturable", "differentiable")
+ALIASES = {
+    "momentum": "betas, or beta1",
+    "nesterov": "the rule 'nesterov', or Muon, which has it",
+    "amsgrad": "the rule 'amsgrad' or 'mars_amsgrad'",
+    "learning_rate": "lr",
+    "wd": "weight_decay",
+    "decay": "weight_decay",
+    "beta": "beta1",
+    "epsilon": "eps",
+}
+# schedulers and others put these beside the hyper-parameters
+TAGS = {"name", "initial_lr", "max_lr", "min_lr", "base_lr", "swa_lr", "max_momentum", "base_momentum", "lr_scale"}
+
+
+class Default(tuple):
+    """Betas that nobody gave: a beta1 or beta2 given by name goes before them."""
+
+    __slots__ = ()
 
 
 class Group(dict):
-    """A parameter group in which ``betas`` reads and writes beta1 and beta2, as in torch, where the rule has them."""
+    """A parameter group that also answers to torch's names, where the rule has what they mean.
 
-    def own_betas(self) -> tuple[str, ...]:
-        """The names that ``betas`` stands for."""
-        return tuple(name for name in ("beta1", "beta2") if dict.__contains__(self, name))
+    ``betas`` reads and writes beta1 and beta2; in a group of Muon's, ``momentum`` is beta1 and ``nesterov`` its form.
+    """
+
+    def stands_for(self, name) -> tuple[str, ...]:
+        """The entries that one of torch's names means here; () where it means itself."""
+        has = super().__contains__  # not the one below, which asks here
+        if has(name):
+            return ()
+        if name == "betas":
+            return tuple(beta for beta in ("beta1", "beta2") if has(beta)) if has("beta1") else ()
+        return {"momentum": ("beta1",), "nesterov": ("form",)}.get(name, ()) if has("form") else ()
 
     def __contains__(self, name):
-        return bool(self.own_betas()) if name == "betas" else super().__contains__(name)
+        return super().__contains__(name) or (name in TORCHS and bool(self.stands_for(name)))
 
     def __getitem__(self, name):
-        if name == "betas" and self.own_betas():
-            return tuple(self[beta] for beta in self.own_betas())
-        return super().__getitem__(name)
+        entries = self.stands_for(name) if name in TORCHS else ()
+        if not entries:
+            return super().__getitem__(name)
+        values = tuple(dict.__getitem__(self, entry) for entry in entries)
+        return values if name == "betas" else values[0] == "nesterov" if name == "nesterov" else values[0]
 
     def __setitem__(self, name, value):
-        if name == "betas" and self.own_betas():
-            self.update(zip(self.own_betas(), value, strict=False))
-        else:
-            super().__setitem__(name, value)
+        entries = self.stands_for(name)
+        if name == "nesterov" and entries:
+            value = form_of(value)
+        values = pair(value) if name == "betas" and entries else (value,)
+        for entry, one in zip(entries or (name,), values, strict=False):
+            super().__setitem__(entry, one)
 
     def get(self, name, default=None):
         """As in a dictionary."""
         return self[name] if name in self else default  # noqa: SIM401
 
+    def update(self, *others, **values):
+        """As in a dictionary."""
+        for name, value in dict(*others, **values).items():
+            self[name] = value
 
-def named_parameters(module: torch.nn.Module) -> list:
-    """(name, parameter) pairs of a module, each parameter once; a weight of nn.Embedding is marked as one by its name."""
-    tables = {
-        id(p) for m in module.modules() if isinstance(m, torch.nn.Embedding | torch.nn.EmbeddingBag) for p in m.parameters()
-    }
-    return [(Embedded(name) if id(p) in tables else name, p) for name, p in module.named_parameters()]
-
-
-class Embedded(str):
-    """The name of an embedding's table, whatever it says."""
-
-    __slots__ = ()
+    def setdefault(self, name, default=None):
+        """As in a dictionary."""
+        if name not in self:
+            self[name] = default
+        return self[name]
 
 
-def listed(params) -> object:
-    """What torch takes: a module becomes its named parameters; a tensor is refused as torch refuses it."""
-    return named_parameters(params) if isinstance(params, torch.nn.Module) else params
+def pair(betas) -> tuple:
+    """One or two numbers."""
+    if not isinstance(betas, list | tuple) or not 1 <= len(betas) <= 2 or not all(map(is_number, betas)):
+        raise UsageError(f"betas = {betas!r} must be one or two numbers, for example betas=(0.95, 0.99).")
+    return tuple(betas)
 
 
-def entries_of(group: dict) -> list:
-    """The tensors, or (name, tensor) pairs, of a group; torch refuses a set, which has no order."""
-    params = listed(group["params"])
-    if torch.is_tensor(params):
-        return [params]
-    if isinstance(params, set):
-        raise TypeError("optimizer parameters need to be organized in ordered collections; use a list instead of a set.")
-    return list(params)
+def form_of(nesterov) -> str:
+    """Muon's word for torch's switch."""
+    if not isinstance(nesterov, bool):
+        raise UsageError(f"nesterov = {nesterov!r} must be True or False.")
+    return "nesterov" if nesterov else "plain"
 
 
-def tensor_of(entry) -> torch.Tensor:
-    """The tensor of an entry."""
-    return entry[1] if isinstance(entry, tuple) else entry
+def spelled(rule: Rule, given: dict) -> dict:
+    """Values under the rule's own names: ``betas`` = (beta1[, beta2]), and Muon's momentum and nesterov, as torch has them."""
+    found, muons = dict(given), "form" in rule.hyper
+    for torchs, own in (("momentum", "beta1"), ("nesterov", "form")):
+        if muons and torchs in found:
+            refuse_both(torchs, [own], found)
+            value = found.pop(torchs)
+            found[own] = form_of(value) if torchs == "nesterov" else value
+    if "betas" not in found:
+        return found
+    betas = found.pop("betas")
+    values = unpacked(rule, betas)
+    if not isinstance(betas, Default):
+        refuse_both("betas", ["beta1", "beta2"], found)
+    return {**values, **found}
 
 
-def once(entries: list, known: Iterable) -> list:
-    """The entries whose tensor is neither known nor seen before: tied weights are one parameter, in its first group."""
-    seen, kept = {id(p) for p in known}, []
-    for entry in entries:
-        if id(tensor_of(entry)) not in seen:
-            seen.add(id(tensor_of(entry)))
-            kept.append(entry)
-    return kept
-
-
-def split(entries: list, exclude) -> tuple[list, list]:
-    """Entries for a matrix rule, and the rest: fewer than two axes, or a name that is excluded."""
-    pattern = EMBEDDING_OR_HEAD if exclude is None else [re.compile(text) for text in exclude]
-
-    def is_rest(entry):
-        if tensor_of(entry).ndim < 2:
-            return True
-        if not isinstance(entry, tuple):
-            return False
-        if exclude is None:
-            return isinstance(entry[0], Embedded) or bool(pattern.search(entry[0]))
-        return any(p.search(entry[0]) for p in pattern)
-
-    rest = [entry for entry in entries if is_rest(entry)]
-    chosen = {id(tensor_of(entry)) for entry in rest}
-    return [entry for entry in entries if id(tensor_of(entry)) not in chosen], rest
-
-
-def hyper_of(rule: Rule, given: dict) -> dict:
-    """All hyper-parameters of a rule, checked; ``betas`` = (beta1[, beta2]) as torch has it."""
-    given = dict(given)
-    if "betas" in given:
-        given.update(unpacked(rule, given.pop("betas")))
-    hyper = rule.check(given)
-    for name, value in hyper.items():
-        check_hyper(name, value)
-    return hyper
+def refuse_both(name, others, found) -> None:
+    """Two spellings of one value in one place."""
+    for other in others:
+        if other in found:
+            raise UsageError(f"{name} and {other} are both given and mean the same; give one of them.")
 
 
 def unpacked(rule, betas) -> dict:
     """{"beta1": ..., "beta2": ...} as far as the rule has them: MARS-Lion has one beta only."""
-    if not isinstance(betas, list | tuple) or not 1 <= len(betas) <= 2 or not all(map(is_number, betas)):
-        raise UsageError(f"betas = {betas!r} must be one or two numbers, for example betas=(0.95, 0.99).")
-    found = {name: beta for name, beta in zip(("beta1", "beta2"), betas, strict=False) if name in rule.hyper}
-    if not found:
-        raise UsageError(f"{rule.name} has no betas; leave them out.")
-    for name, beta in zip(("beta1", "beta2"), betas, strict=False):
-        check_hyper(name, beta)
-    return found
+    if "beta1" not in rule.hyper:
+        raise UsageError(f"{rule.name} has no betas; {'give beta2' if 'beta2' in rule.hyper else 'leave them out'}.")
+    given = dict(zip(("beta1", "beta2"), pair(betas), strict=False))
+    for name, beta in given.items():
+        check_number(name, beta, beta)
+    return {name: beta for name, beta in given.items() if name in rule.hyper}
 
 
-def checked_needs(rule: Rule) -> Rule:
-    """The rule, refused where it observes what a loop over batches does not have (a large batch is the loop's own affair)."""
-    observed = [name for name in rule.needs if name != "large_batch"]
-    if observed:
-        what = {"full": "the gradient over all data at a snapshot", "hess": "the Hessian's diagonal"}[observed[0]]
-        raise UsageError(f"{rule.name} observes {what}, which only the simulator supplies; use marslab.run, or another rule.")
-    return rule
+@lru_cache(maxsize=1)
+def all_names() -> frozenset:
+    """The names of all rules' hyper-parameters."""
+    from marslab.optimizers import RULES
+
+    return frozenset(name for rule in RULES.values() for name in rule.hyper)
 
 
-def check_hyper(name: str, value) -> None:
-    """Refuse what is no single value of a hyper-parameter: lists and schedules belong to the simulator."""
+def resembles(name, known) -> bool:
+    """Whether a name could be a misspelling of a known one."""
+    return bool(difflib.get_close_matches(str(name), known, n=1, cutoff=0.75))
+
+
+def check_names(rule: Rule, names, tags: bool) -> None:
+    """Refuse what is no hyper-parameter; with ``tags`` only what could be meant for one."""
+    for name in names:
+        if name in rule.hyper or (tags and name in TAGS):
+            continue
+        if name in SWITCHES:
+            raise UsageError(f"{name} is a switch of torch's own optimizers; here compiled='auto' or 'never' stands instead.")
+        if name in ALIASES:
+            raise UsageError(f"{rule.name} has no hyper-parameter {name!r}; give {ALIASES[name]}.")
+        if tags and name in OF_THE_WHOLE:
+            raise UsageError(f"{name} is an option of the whole optimizer; give it to the constructor, not to a group.")
+        known = {*rule.hyper} if tags else {*rule.hyper, *OPTIONS}
+        if not tags or resembles(name, known | all_names()):
+            raise UsageError(f"{rule.name} has no hyper-parameter {name!r}: {closest(name, known)}")
+
+
+def hyper_of(rule: Rule, *sources: dict) -> dict:
+    """All hyper-parameters of a rule, checked; a later source goes before an earlier one, whose names are all the rule's."""
+    given = {}
+    for source in sources:
+        given |= spelled(rule, source)
+    check_values(rule, given)
+    return {**rule.hyper, **{name: plain(value) for name, value in given.items()}}
+
+
+def check_values(rule: Rule, hyper: dict) -> None:
+    """Refuse what is no value of a hyper-parameter: another word, no number, out of range."""
+    for name, value in hyper.items():
+        default = rule.hyper[name]
+        if name in rule.options:
+            one_of(name, value, rule.options[name])
+        elif isinstance(default, bool | str):
+            check_kind(name, value, default)
+        else:
+            check_number(name, value, default)
+
+
+def check_number(name: str, value, example) -> None:
+    """Refuse what is no single number in its range: lists and schedules belong to the simulator."""
     if callable(value) or is_axis(value):
-        raise UsageError(f"{name} = {value!r} is no single number; give each group one, and change it with a torch scheduler.")
-    if is_number(value):
-        check_range(name, torch.as_tensor(value, dtype=torch.float64))
+        raise UsageError(
+            f"{name} = {value!r} is no single number; give one, and change it in the loop, group[{name!r}] = {example!r}."
+        )
+    if not is_number(value):
+        raise UsageError(f"{name} = {value!r} is no number; give one, for example {name}={example!r}.")
+    check_range(name, torch.as_tensor(value, dtype=torch.float64))
+
+
+def plain(value):
+    """A number of numpy's as Python's; anything else as it is."""
+    return value if torch.is_tensor(value) or not hasattr(value, "item") else value.item()
 
 
 def checked(options: dict) -> dict:
     """The options of an optimizer that are words, each one of its kinds."""
-    kinds = {
-        "nonfinite": ("pass", "skip", "raise"),
-        "clip_scope": ("tensor", "global"),
-        "rounding": ("master", "stochastic", "nearest"),
-        "compiled": ("auto", "never"),
-        "matrices": ("each", "divided"),
-    }
-    return {name: one_of(name, options[name], words) for name, words in kinds.items()}
+    return {name: one_of(name, options[name], words) for name, words in WORDS.items()}

@@ -2,14 +2,25 @@
 
 from marslab.errors import UsageError
 from marslab.optim.base import RuleOptimizer
+from marslab.optim.groups import Default
 
 __all__ = ["AdamW", "Lion", "MarsAdamW", "MarsLion", "MarsShampoo", "Muon", "Shampoo"]
 
-OWN_BETAS = "betas"
+BETAS, ADAMS, LIONS = Default((0.95, 0.99)), Default((0.9, 0.999)), Default((0.9, 0.99))
 
 
-class MarsAdamW(RuleOptimizer):
-    """MARS-AdamW (arXiv 2411.10438, algorithm 2); every tensor takes it.
+class ReadyMade(RuleOptimizer):
+    """One rule under torch's signature."""
+
+    def __init__(self, params, rule, options: dict, **hyper):
+        if "rule" in options:
+            name = type(self).__name__
+            raise UsageError(f"{name} has a rule; RuleOptimizer(params, {options['rule']!r}) takes another one.")
+        super().__init__(params, rule, **hyper, **options)
+
+
+class MarsAdamW(ReadyMade):
+    """MARS-AdamW (arXiv 2411.10438, algorithm 2) for a module, best handed over itself; every tensor takes it.
 
     betas = (beta1, beta2); gamma scales the correction; clip_radius: of each tensor's corrected gradient (inf: none);
     second_moment: what v averages, the "clipped" or the "raw" gradient; amsgrad: divide by the largest v so far. The other
@@ -21,7 +32,7 @@ class MarsAdamW(RuleOptimizer):
         self,
         params,
         lr=3e-3,
-        betas=(0.95, 0.99),
+        betas=BETAS,
         eps=1e-8,
         weight_decay=0.0,
         gamma=0.025,
@@ -33,30 +44,36 @@ class MarsAdamW(RuleOptimizer):
     ):
         hyper = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, gamma=gamma)
         rule = "mars_amsgrad" if amsgrad else "mars_adamw"
-        super().__init__(params, rule, clip_radius=clip_radius, second_moment=second_moment, **hyper, **options)
+        super().__init__(params, rule, options, clip_radius=clip_radius, second_moment=second_moment, **hyper)
 
 
-class MarsLion(RuleOptimizer):
-    """MARS-Lion (arXiv 2411.10438, algorithm 3); every tensor takes it. One beta: the second of ``betas`` is not used.
+class MarsLion(ReadyMade):
+    """MARS-Lion (arXiv 2411.10438, algorithm 3) for a module, best handed over itself; every tensor takes it.
 
-    State per element: m, and the last gradient or the previous weights. The other options are those of RuleOptimizer.
+    One beta: the second of ``betas`` is not used. State per element: m, and the last gradient or the previous weights. The
+    other options are those of RuleOptimizer.
     """
 
-    def __init__(self, params, lr=3e-4, betas=(0.95, 0.99), weight_decay=0.0, gamma=0.025, *, clip_radius=1.0, **options):
+    def __init__(self, params, lr=3e-4, betas=BETAS, weight_decay=0.0, gamma=0.025, *, clip_radius=1.0, **options):
         hyper = dict(lr=lr, betas=betas, weight_decay=weight_decay, gamma=gamma, clip_radius=clip_radius)
-        super().__init__(params, "mars_lion", **hyper, **options)
+        super().__init__(params, "mars_lion", options, **hyper)
 
 
-class MatrixOptimizer(RuleOptimizer):
-    """A rule for matrices; vectors and, where names are known, embeddings and the head go to the fallback."""
+class MatrixOptimizer(ReadyMade):
+    """A rule for matrices of a module, best handed over itself; vectors, embeddings and the head go to the fallback.
 
-    def __init__(self, params, rule, *, fallback="adamw", fallback_options=None, **options):
-        super().__init__(params, rule, fallback=fallback, fallback_options=fallback_options, **options)
+    Embeddings are found by their type only in a module, and by name in named parameters; of tensors alone all with two axes
+    are matrices. fallback: the rule for the rest, "adamw" unless another is given; fallback_options: its hyper-parameters.
+    """
+
+    def __init__(self, params, rule, options: dict, **hyper):
+        super().__init__(params, rule, {"fallback": "adamw", **options}, **hyper)
 
 
 class MarsShampoo(MatrixOptimizer):
-    """MARS-Shampoo (arXiv 2411.10438, algorithm 4) on matrices, filters flattened to (out, rest).
+    """MARS-Shampoo (arXiv 2411.10438, algorithm 4) on the matrices of a module, best handed over itself.
 
+    Filters are flattened to (out, rest); what no matrix is, embeddings and the head take the fallback (MatrixOptimizer).
     orthogonalization: "newton_schulz" (five steps in the parameter's precision), "released" (bfloat16) or "polar" (exact);
     shape_factor "original" multiplies by sqrt(max(1, rows / columns)). Of ``betas`` only the first is used. State per element:
     m, and the last gradient or the previous weights. fallback, fallback_options and the other options: see RuleOptimizer.
@@ -66,7 +83,7 @@ class MarsShampoo(MatrixOptimizer):
         self,
         params,
         lr=2e-2,
-        betas=(0.95, 0.99),
+        betas=BETAS,
         weight_decay=0.0,
         gamma=0.025,
         *,
@@ -78,27 +95,34 @@ class MarsShampoo(MatrixOptimizer):
     ):
         hyper = dict(lr=lr, betas=betas, weight_decay=weight_decay, gamma=gamma, clip_radius=clip_radius, eps=eps)
         words = dict(orthogonalization=orthogonalization, shape_factor=shape_factor)
-        super().__init__(params, "mars_shampoo", **hyper, **words, **options)
+        super().__init__(params, "mars_shampoo", options, **hyper, **words)
 
 
-class AdamW(RuleOptimizer):
-    """AdamW as in torch. State per element: m, v (and v_max). The other options are those of RuleOptimizer."""
+class AdamW(ReadyMade):
+    """AdamW as in torch, for a module or what torch takes.
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, **options):
+    State per element: m, v (and v_max). The other options are those of RuleOptimizer.
+    """
+
+    def __init__(self, params, lr=1e-3, betas=ADAMS, eps=1e-8, weight_decay=1e-2, amsgrad=False, **options):
         hyper = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
-        super().__init__(params, "amsgrad" if amsgrad else "adamw", **hyper, **options)
+        super().__init__(params, "amsgrad" if amsgrad else "adamw", options, **hyper)
 
 
-class Lion(RuleOptimizer):
-    """Lion (arXiv 2302.06675). State per element: m. The other options are those of RuleOptimizer."""
+class Lion(ReadyMade):
+    """Lion (arXiv 2302.06675), for a module or what torch takes.
 
-    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, **options):
-        super().__init__(params, "lion", lr=lr, betas=betas, weight_decay=weight_decay, **options)
+    State per element: m. The other options are those of RuleOptimizer.
+    """
+
+    def __init__(self, params, lr=1e-4, betas=LIONS, weight_decay=0.0, **options):
+        super().__init__(params, "lion", options, lr=lr, betas=betas, weight_decay=weight_decay)
 
 
 class Muon(MatrixOptimizer):
-    """Muon on matrices, filters flattened to (out, rest); momentum and nesterov as in torch.optim.Muon.
+    """Muon on the matrices of a module, best handed over itself; momentum and nesterov as in torch.optim.Muon, also in groups.
 
+    Filters are flattened to (out, rest); what no matrix is, embeddings and the head take the fallback (MatrixOptimizer).
     orthogonalization: "newton_schulz" (five steps in the parameter's precision), "released" (bfloat16, as in torch) or "polar";
     adjust_lr_fn: None or "original", "match_rms_adamw", or "none". State per element: m. Other options: see RuleOptimizer.
     """
@@ -115,20 +139,22 @@ class Muon(MatrixOptimizer):
         adjust_lr_fn=None,
         **options,
     ):
-        if OWN_BETAS in options:
-            raise UsageError("Muon has no betas; give momentum, as in torch.optim.Muon.")
+        for name in ("betas", "beta1", "beta2", "form"):
+            if name in options:
+                raise UsageError(f"Muon has no {name}; give momentum and nesterov, as in torch.optim.Muon.")
         words = dict(orthogonalization=orthogonalization, shape_factor=adjust_lr_fn or "original")
-        form = "nesterov" if nesterov else "plain"
-        super().__init__(params, "muon", lr=lr, weight_decay=weight_decay, beta1=momentum, momentum=form, **words, **options)
+        hyper = dict(lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov)
+        super().__init__(params, "muon", options, **hyper, **words)
 
 
 class Shampoo(MatrixOptimizer):
-    """Shampoo, L^(-1/4) G R^(-1/4), on matrices, filters flattened to (out, rest); no momentum.
+    """Shampoo, L^(-1/4) G R^(-1/4), on the matrices of a module, best handed over itself; no momentum.
 
+    Filters are flattened to (out, rest); what no matrix is, embeddings and the head take the fallback (MatrixOptimizer).
     statistics: "ema" (moving averages with beta2, bias corrected) or "sum". State: rows^2 + columns^2 numbers a matrix.
     The other options are those of RuleOptimizer.
     """
 
     def __init__(self, params, lr=2e-2, beta2=0.99, eps=1e-16, weight_decay=0.0, *, statistics="ema", **options):
         hyper = dict(lr=lr, beta2=beta2, eps=eps, weight_decay=weight_decay)
-        super().__init__(params, "shampoo", statistics=statistics, **hyper, **options)
+        super().__init__(params, "shampoo", options, statistics=statistics, **hyper)

@@ -1,5 +1,6 @@
 """What an optimizer does to each parameter, in words."""
 
+from marslab.errors import UsageError
 from marslab.kinds import is_number
 from marslab.optim.base import RuleOptimizer
 
@@ -20,6 +21,8 @@ def describe(optimizer: RuleOptimizer) -> Description:
 
     The library prints nothing: ``print(describe(optimizer))``.
     """
+    if not isinstance(optimizer, RuleOptimizer):
+        raise UsageError(f"describe is for the optimizers of marslab.optim, not for a {type(optimizer).__name__}.")
     settings = ", ".join(f"{name}={value}" for name, value in optimizer.settings.items())
     lines = [f"{type(optimizer).__name__}: {settings}, skipped steps: {optimizer.skipped}"]
     for place, group in enumerate(optimizer.param_groups):
@@ -30,7 +33,7 @@ def describe(optimizer: RuleOptimizer) -> Description:
 def about_group(optimizer, place, group) -> list:
     """A line on the group and one on each of its parameters."""
     rule = optimizer.rule_of(group)
-    hyper = ", ".join(f"{name}={shown(group[name])}" for name in (*rule.hyper, *(n for n in ("lr_scale",) if n in group)))
+    hyper = ", ".join(f"{name}={shown(group[name])}" for name in (*rule.hyper, *(n for n in ("lr_ratio",) if n in group)))
     up = ", maximize" if group["maximize"] else ""
     how = f"{group['mode']}, first={group['first']}" if group["mode"] != "single" else "one gradient"
     lines = [f"group {place}: {rule.name} ({how}{up}) {hyper}"]

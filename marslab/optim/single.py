@@ -1,16 +1,16 @@
 """One step of one parameter by its rule."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import torch
 
-from marslab.errors import UsageError
 from marslab.optim import compiled
+from marslab.optim.groups import plain
 from marslab.optim.view import View, stochastically_rounded
 from marslab.rule import Rule
 
-__all__ = ["Job", "applied", "begin", "count", "finish", "keep", "loaded", "norm_of", "norm_over", "write_back"]
+__all__ = ["Job", "applied", "begin", "count", "finish", "jobs_of", "keep", "loaded", "norm_of", "norm_over", "write_back"]
 
 
 @dataclass
@@ -20,14 +20,9 @@ class Job:
     p: torch.Tensor
     group: dict
     rule: Rule
-    hyper: dict = field(init=False)
+    hyper: dict
     compiled: bool = False
     shared: dict | None = None  # what the parameters of a group need only once a step
-
-    def __post_init__(self):
-        self.hyper = {name: self.group[name] for name in self.rule.hyper}
-        if "lr_scale" in self.group:
-            self.hyper["lr"] = self.hyper["lr"] * self.group["lr_scale"]
 
     @property
     def clips(self) -> bool:
@@ -35,11 +30,25 @@ class Job:
         return self.rule.clipped is not None and not compiled.is_infinite(self.hyper["clip_radius"])
 
 
+def jobs_of(optimizer) -> list[Job]:
+    """A job for every parameter with a gradient and entries; those of a group share its hyper-parameters, as they are now."""
+    found = []
+    for group in optimizer.param_groups:
+        rule = optimizer.rule_of(group)
+        hyper = {name: plain(group[name]) for name in rule.hyper}
+        if "lr_ratio" in group:
+            hyper["lr"] = hyper["lr"] * group["lr_ratio"]
+        found += [Job(p, group, rule, hyper) for p in group["params"] if p.grad is not None and p.numel()]
+    return found
+
+
 def begin(optimizer, job: Job, earlier: dict) -> SimpleNamespace:
     """Gradient and what it is corrected against, as the rule sees them."""
     view, state = View(job.p, job.rule.matrix), optimizer.state[job.p]
     if "t" not in state:
         state.update(t=0, memory=first_memory(view, job.rule))
+    else:
+        fit(state, view, job.rule)
     sign = (lambda value: -value) if job.group["maximize"] else (lambda value: value)
     g, known = sign(view.load(job.p.grad)), earlier.get(job.p)
     known = None if known is None else sign(view.load(known))
@@ -57,6 +66,18 @@ def first_memory(view, rule) -> dict:
     memory = {name: view.new() for name in rule.memory}
     scalars = {name: start[name].to("cpu", torch.float64) for name in rule.scalars}
     return memory | scalars | {name: start[name] for name in getattr(rule, "factors", ())}
+
+
+def fit(state: dict, view, rule) -> None:
+    """Bring state to the type and the shards of the parameter, which may have changed: what is written must be what is kept."""
+    memory = state["memory"]
+    for name in (*rule.memory, *getattr(rule, "factors", ())):
+        memory[name] = view.fitted(memory[name])
+    if not view.low:
+        state.pop("master", None)  # of a parameter that has left 16 bits
+    for name in ("previous", "master"):
+        if name in state:
+            state[name] = view.fitted(state[name])
 
 
 def has_history(step) -> bool:
@@ -84,7 +105,7 @@ def keep_last_gradient(step) -> None:
 
 def norm_over(begun: list):
     """The norm over all tensors of rules that clip; None where there is none."""
-    norms = [step.view.norm(clipped_by(step)).double() for step in begun if step.job.clips]
+    norms = [step.view.norm(clipped_by(step)) for step in begun if step.job.clips]
     return torch.stack(norms).norm() if norms else None
 
 
@@ -115,7 +136,7 @@ def norm_of(step, norm):
     if norm is not None:
         return norm.to(step.view.dtype)
     if step.job.clips and step.view.sharded and not step.view.gathered:
-        return step.view.norm(clipped_by(step))
+        return step.view.norm(clipped_by(step)).to(step.view.dtype)
     return None
 
 
@@ -167,8 +188,6 @@ def write_back(step, rounding, places) -> None:
     if rounding == "master":
         view.store(step.state["master"], step.x)
         return view.store(view.p, step.x)
-    if view.p.dtype != torch.bfloat16:
-        raise UsageError("stochastic rounding is for bfloat16; use rounding='master' for float16.")
     seed = (step.state["t"] * 1_000_003 + places[id(view.p)]) * 65_537 + view.coordinate()
     view.store(view.p, stochastically_rounded(step.x, seed))
     return None

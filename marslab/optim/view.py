@@ -40,6 +40,12 @@ class View:
         tensor = torch.view_as_real(tensor.detach()) if tensor.is_complex() else tensor.detach()
         return tensor.to(self.dtype)
 
+    def fitted(self, tensor) -> torch.Tensor:
+        """A tensor of state in the working type and, if it is sharded, with the parameter's placements; itself where it is."""
+        if self.sharded and is_sharded(tensor) and tensor.placements != self.p.placements:
+            tensor = tensor.redistribute(placements=self.p.placements)
+        return tensor if tensor.dtype == self.dtype else tensor.to(self.dtype)
+
     def store(self, target, value) -> None:
         """Write values back into a tensor like the parameter, rounding to nearest."""
         if self.gathered:
@@ -64,7 +70,7 @@ class View:
 
     def norm(self, c) -> torch.Tensor:
         """The norm of a tensor of which every process holds a part."""
-        square = torch.linalg.vector_norm(c).square()
+        square = torch.linalg.vector_norm(c, dtype=torch.float64).square()  # float32 overflows from 1.8e19 on
         for place, placement in enumerate(self.p.placements if self.sharded and not self.gathered else ()):
             if placement.is_shard():
                 torch.distributed.all_reduce(square, group=self.p.device_mesh.get_group(place))
