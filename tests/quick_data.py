@@ -4,16 +4,18 @@ A test file with ``pytest_plugins = ("quick_data",)`` has the fixture ``quick``,
 """
 
 import atexit
+import contextlib
 import dataclasses
 import functools
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 import torch
 
-from marslab import experiment
+from marslab import claims, experiment
 from marslab.experiment import Experiment
 
 CUT = {
@@ -37,14 +39,41 @@ def computed() -> str:
     """A store with the data of every experiment; about six seconds on one thread, once in a session."""
     store = tempfile.mkdtemp(prefix="marslab-quick-")
     atexit.register(shutil.rmtree, store, ignore_errors=True)
-    before = os.environ.get("MARSLAB_STORE")
-    os.environ["MARSLAB_STORE"] = store
-    try:
+    with standing(store):
         for name in experiment.names():
             load(name).compute()
-    finally:
-        os.environ.pop("MARSLAB_STORE") if before is None else os.environ.update(MARSLAB_STORE=before)
     return store
+
+
+@contextlib.contextmanager
+def standing(store: str):
+    """The given store, and the cut experiments, for a while."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MARSLAB_STORE", store)
+        patch.setattr(experiment, "load", load)
+        yield
+
+
+@pytest.fixture
+def measured(one_thread):
+    """name -> (row, verdict alone) of a claim on the quick data, measured once in a session."""
+
+    def found(name):
+        with standing(computed()):
+            return claims.CLAIMS[name].check()
+
+    return found
+
+
+@pytest.fixture
+def remember():
+    """claim -> let ``measured`` find the row that a test has measured in its own store."""
+
+    def keep(claim):
+        for path in Path(os.environ["MARSLAB_STORE"]).glob(f"{claim.entry('quick')}-*"):
+            shutil.copy(path, computed())
+
+    return keep
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +89,7 @@ def one_thread():
 def quick(monkeypatch, tmp_path, one_thread):
     """Make the data of the quick experiments stand in the test's store (a copy of it); returns the store's folder."""
     store = tmp_path / "store"
-    shutil.copytree(computed(), store)
+    shutil.copytree(computed(), store, ignore=shutil.ignore_patterns("claim-*"))
     monkeypatch.setenv("MARSLAB_STORE", str(store))
     monkeypatch.setattr(experiment, "load", load)
     return store

@@ -74,7 +74,7 @@ def test_the_data_and_the_figure_of_a_claim_exist(claim):
 
 
 @every_claim
-def test_a_row_is_stored_and_found_as_it_was_measured(claim, quick):
+def test_a_row_is_stored_and_found_as_it_was_measured(claim, quick, remember):
     for mode in MODES:
         assert claim.find(mode) is None
     row, found = claim.check()
@@ -86,6 +86,7 @@ def test_a_row_is_stored_and_found_as_it_was_measured(claim, quick):
     assert row.seconds >= 0 and found.reason and (row.note or claim.kind == "Monte Carlo")
     if claim.kind in ("symbolic", "exact"):
         assert row.seeds is None and row.low == row.high == row.measured and row.standard_error == 0
+    remember(claim)
     if claim.name in EXPECTED:
         assert found.verdict == EXPECTED[claim.name], row
     if claim.name.startswith(("connection_", "recursion_")):
@@ -366,13 +367,13 @@ def test_a_tuned_rate_on_the_edge_of_its_grid_is_told(monkeypatch):
     assert "EDGE" not in rows["exact_like_approximate"].note
 
 
-def test_the_ledger_judges_the_digits_claims_as_one_family(quick):
+def test_the_ledger_judges_the_digits_claims_as_one_family(quick, measured):
     """Alone or together, the numbers are the same; the p values are Holm's over the stochastic rows of the mode."""
-    rows = [claim.row() for claim in CLAIMS.values()]
+    rows = [measured(name)[0] for name in CLAIMS]
     together = dict(zip(CLAIMS, verdicts(rows), strict=True))
     certain = {name for name, claim in CLAIMS.items() if claim.kind in ("symbolic", "exact")}
     assert {name for name, found in together.items() if found.p is None} == certain
     for name, found in ledger.judge_all(dict(zip(CLAIMS, rows, strict=True))).items():
         assert found == together[name]
     for name in set(CLAIMS) - certain:
-        assert together[name].p >= CLAIMS[name].check()[1].p
+        assert together[name].p >= measured(name)[1].p

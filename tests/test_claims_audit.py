@@ -59,8 +59,8 @@ def verdict(name, **settings):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_verdict_is_the_expected_one(name, quick):
-    row, found = CLAIMS[name].check()
+def test_the_verdict_is_the_expected_one(name, quick, measured):
+    row, found = measured(name)
     assert found.verdict == EXPECTED[name], row
 
 

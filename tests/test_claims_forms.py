@@ -49,8 +49,8 @@ def settled(name, **settings):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_verdict_is_as_expected(name):
-    row, found = CLAIMS[name].check()
+def test_the_verdict_is_as_expected(name, measured):
+    row, found = measured(name)
     assert found.verdict == EXPECTED[name], row
     assert found.p is None or found.p < 1e-4  # enough to survive Holm's correction in a family of a hundred rows
 

@@ -61,8 +61,8 @@ def changed(name, **settings):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_verdict_at_the_quick_budget(name):
-    row, found = CLAIMS[name].check()
+def test_the_verdict_at_the_quick_budget(name, measured):
+    row, found = measured(name)
     assert found.verdict == EXPECTED[name], row
     assert found.p is None or found.p < 1e-6  # so that Holm's correction over the whole ledger leaves it standing
 

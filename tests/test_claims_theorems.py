@@ -49,8 +49,8 @@ UNIT = dict(problem=quadratic(spectrum=(1.0,)), noise=additive(sigma=1.0), exact
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_verdict_at_the_quick_budget(name):
-    row, found = CLAIMS[name].check()
+def test_the_verdict_at_the_quick_budget(name, measured):
+    row, found = measured(name)
     assert found.verdict == EXPECTED[name], row
 
 
