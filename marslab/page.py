@@ -37,7 +37,8 @@ summary::-webkit-details-marker { display: none; } summary:hover { background: v
 summary .source { color: var(--soft); font-size: .84rem; display: block; }
 summary .numbers { font-variant-numeric: tabular-nums; font-size: .88rem; text-align: right; }
 .inside { padding: .2rem .2rem 1.4rem 8.4rem; overflow-x: auto; }
-.inside p { margin: .5rem 0; max-width: 46rem; white-space: pre-line; }
+.inside p { margin: .5rem 0; max-width: 46rem; white-space: pre-line; } .inside p.formula { padding-left: 1.6rem; }
+sup, sub { font-size: .74em; line-height: 0; }
 table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { text-align: left; padding: .25rem .9rem .25rem 0;
   vertical-align: top; border-bottom: 1px solid var(--line); } th { color: var(--soft); font-weight: 600; }
@@ -58,6 +59,17 @@ MORE = """
 VERDICTS = {"HOLDS": "hold", "FAILS": "fail", "CANNOT": "cannot be told", "open": "not measured"}  # class -> words
 KINDS = {"symbolic": "symbolic", "exact": "exact", "Monte": "Monte Carlo", "empirical": "empirical"}
 HIDING = "\n".join(choose.hiding(g, names, "> details:not(.{kind})") for g, names in (("verdict", VERDICTS), ("kind", KINDS)))
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "eta": "η", "kappa": "κ", "lambda": "λ",
+    "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "Delta": "Δ", "Sigma": "Σ", "grad": "∇",
+    "Phi": "Φ", "Psi": "Ψ", "Theta": "Θ",
+}  # fmt: skip
+# a word by itself, or before one index: gamma, eta_t, beta1, but not gamma_star
+GREEK_WORD = re.compile(rf"(?<![\w.])(?<!\w-)({'|'.join(GREEK)})(?=_\w(?!\w)|_\{{|[12](?!\w)|[^\w/.-]|[.-](?!\w)|/|$)")
+# x_t, x_{t+1}, beta1
+INDEX_OF = re.compile(r"(?<=[\w;)|])_(?:\{([^{}]*)\}|(\w)(?!\w))|(?<=[α-ω])([12])(?!\w)")
+POWER = re.compile(r"\^(?:\(([^()]*)\)|\{([^{}]*)\}|(-?\w+))")
+SIGNS = {"&lt;=": "≤", "&gt;=": "≥", "∇ F": "∇F", "-&gt;": "→", " - ": " − "}
 
 
 def text(value: object) -> str:
@@ -66,9 +78,29 @@ def text(value: object) -> str:
 
 
 def typeset(value: object) -> str:
-    """Escaped text with its powers raised: T^(-1/3) and 10^6."""
-    raised = re.sub(r"\^\(([^()]*)\)", r"<sup>\1</sup>", text(value))
-    return re.sub(r"\^(-?\w+)", r"<sup>\1</sup>", raised).replace("<sup>-", "<sup>−")
+    """Escaped text as a formula would be set: powers raised, indices lowered, Greek letters and signs by themselves."""
+    words = GREEK_WORD.sub(lambda found: GREEK[found[1]], text(value))
+    lowered = INDEX_OF.sub(r"<sub>\1\2\3</sub>", words)
+    raised = POWER.sub(lambda found: f"<sup>{found[1] or found[2] or found[3]}</sup>", lowered)
+    for written, sign in SIGNS.items():
+        raised = raised.replace(written, sign)
+    return re.sub(r"(<su[bp]>)-", r"\1−", raised)
+
+
+def paragraphs(value: str) -> str:
+    """Typeset text: lines of a paragraph run on, indented ones (formulas) stand by themselves."""
+    blocks = re.split(r"\n\s*\n", value)
+    return "".join(formula(block) if block.startswith((" ", "\t")) else f"<p>{typeset(joined(block))}</p>" for block in blocks)
+
+
+def formula(block: str) -> str:
+    """Indented lines, each on its own."""
+    return "<p class='formula'>" + "<br>".join(typeset(line.strip()) for line in block.split("\n")) + "</p>"
+
+
+def joined(block: str) -> str:
+    """A paragraph's lines in one, but for those of a list."""
+    return re.sub(r"\s*\n\s*(?![*\d-]+[.)]? )", " ", block)
 
 
 def badge(verdict: str) -> str:
@@ -139,7 +171,7 @@ def claim(entry: Entry, figures: dict[str, Drawn]) -> str:
     classes = text(f"{verdict_class(entry)} {entry.claim.kind.split()[0]}")
     return (
         f"<details class='{classes}' id='{text(entry.claim.name)}'><summary>{heading(entry)}</summary><div class='inside'>"
-        f"<p>{typeset(entry.claim.derivation)}</p>{table(entry)}{picture(entry, figures)}</div></details>"
+        f"{paragraphs(entry.claim.derivation)}{table(entry)}{picture(entry, figures)}</div></details>"
     )
 
 

@@ -182,6 +182,25 @@ def test_settings_and_their_budgets_are_on_the_page(monkeypatch):
     assert "rule = sgd; steps = 10; law = Additive(" in seen and "steps = 99" in seen
 
 
+def test_formulas_are_set_and_names_left_alone():
+    cases = {
+        "eta_t = (s + t)^(-1/3)": "η<sub>t</sub> = (s + t)<sup>−1/3</sup>",
+        "beta_{1,t+1} = 1 - c eta_t^2": "β<sub>1,t+1</sub> = 1 − c η<sub>t</sub><sup>2</sup>",
+        "-beta1^t g'_t": "-β<sub>1</sub><sup>t</sup> g&#x27;<sub>t</sub>",
+        "E|eps_t|^2 <= eta/rho": "E|ε<sub>t</sub>|<sup>2</sup> ≤ η/ρ",
+        "grad F(x_{t-1})": "∇F(x<sub>t-1</sub>)",
+        "claim gamma_star_for_every_gamma at gamma = 1.": "claim gamma_star_for_every_gamma at γ = 1.",
+        "mars_adamw, theory.gamma, beta2_product, marslab/eta.py": "mars_adamw, theory.gamma, beta2_product, marslab/eta.py",
+    }
+    for written, set_ in cases.items():
+        assert page.typeset(written) == set_
+
+
+def test_a_derivation_runs_on_but_for_its_formulas():
+    text = page.paragraphs("One line\nruns on.\n\n    a = b\n    c = d\n\n* first\n* second")
+    assert text == "<p>One line runs on.</p><p class='formula'>a = b<br>c = d</p><p>* first\n* second</p>"
+
+
 def test_powers_are_raised_and_nothing_else():
     assert page.typeset("falls like T^(-1/3), c^3 and βᵗ") == "falls like T<sup>−1/3</sup>, c<sup>3</sup> and βᵗ"
     assert page.typeset("10^6 < 10^-2") == "10<sup>6</sup> &lt; 10<sup>−2</sup>"
