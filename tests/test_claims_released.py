@@ -243,9 +243,7 @@ def gammas(**effects):
     """Sweeps over gamma with known effects."""
     values = [1e-4, 0.025, 0.2]
     runs = [sweep(effects.get(str(value), 0.0), number=i) for i, value in enumerate(values)]
-    return {
-        "gamma_digits": {"mars": xr.concat(runs, xr.DataArray(values, dims="gamma", name="gamma"), combine_attrs="override")}
-    }
+    return {"race_gamma": {"mars": xr.concat(runs, xr.DataArray(values, dims="gamma", name="gamma"), combine_attrs="override")}}
 
 
 def test_gamma_claims_hold_or_fail_by_their_effects():
@@ -254,14 +252,14 @@ def test_gamma_claims_hold_or_fail_by_their_effects():
     assert [judged(slight, data)[0] for data in (flat, sharp)] == [HOLDS, FAILS]
     assert [judged(published, data)[0] for data in (flat, sharp, other)] == [HOLDS, HOLDS, FAILS]
     assert "gamma 0.2 lr 0.024" in judged(slight, sharp)[1].note and "0.0001: 0.7" in judged(published, other)[1].note
-    assert best(flat["gamma_digits"]["mars"].sel(gamma=0.2)) == 0.024
+    assert best(flat["race_gamma"]["mars"].sel(gamma=0.2)) == 0.024
 
 
 def test_the_batch_claim_holds_or_fails_by_its_effect():
     def found(small, large):
         effects = {"mars_small": small, "mars_large": large, "adamw_small": 0.0, "adamw_large": 0.0}
         runs = {name: sweep(effect, number=i) for i, (name, effect) in enumerate(effects.items())}
-        return judged("empirical_batch_dependence", {"batch_digits": runs})[0]
+        return judged("empirical_batch_dependence", {"race_batch": runs})[0]
 
     assert found(-0.3, -0.1) == HOLDS and found(-0.1, -0.3) == FAILS
 

@@ -13,7 +13,7 @@ from marslab.verdicts import Measurement
 __all__ = ["GAMMAS", "PUBLISHED", "against_published"]
 
 PUBLISHED = 0.025
-GAMMAS = dict(kind="empirical", unit="log loss ratio", predict=lambda: 0.0, experiments=("gamma_digits",))
+GAMMAS = dict(kind="empirical", unit="log loss ratio", predict=lambda: 0.0, experiments=("race_gamma",))
 
 
 def against_published(data, choose) -> Finding:
@@ -21,7 +21,7 @@ def against_published(data, choose) -> Finding:
 
     The rival is chosen by its mean log loss on the tuning seeds, at its own tuned rate, and judged on the reporting seeds.
     """
-    runs = data["gamma_digits"]["mars"]
+    runs = data["race_gamma"]["mars"]
     rivals = [g for g in runs.gamma.values.tolist() if g != PUBLISHED]
     rival = choose(rivals, key=lambda gamma: tuning_loss(runs.sel(gamma=gamma)))
     ours, other = runs.sel(gamma=rival), runs.sel(gamma=PUBLISHED)

@@ -21,7 +21,7 @@ from marslab.verdicts import Measurement
 
 def measure(data):
     """Log ratio at the small batch minus log ratio at the large one."""
-    runs = data["batch_digits"]
+    runs = data["race_batch"]
     gains = {size: np.log(final_loss(runs[f"mars_{size}"]) / final_loss(runs[f"adamw_{size}"])) for size in ("small", "large")}
     measurement = Measurement.between(gains["small"], gains["large"], kind="empirical")
     each = {size: (runs[f"mars_{size}"], runs[f"adamw_{size}"]) for size in gains}
@@ -43,9 +43,9 @@ empirical_batch_dependence = Claim(
     side="below",
     predict=lambda: 0.0,
     measure=measure,
-    experiments=("batch_digits",),
+    experiments=("race_batch",),
     plants={
-        "gamma is too large for small batches": Plant(runs={"batch_digits": {"mars_small": {"gamma": 0.2}}}),
-        "gamma has the wrong sign at the small batch": Plant(runs={"batch_digits": {"mars_small": {"gamma": -0.2}}}),
+        "gamma is too large for small batches": Plant(runs={"race_batch": {"mars_small": {"gamma": 0.2}}}),
+        "gamma has the wrong sign at the small batch": Plant(runs={"race_batch": {"mars_small": {"gamma": -0.2}}}),
     },
 )

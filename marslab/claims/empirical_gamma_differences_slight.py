@@ -25,7 +25,7 @@ empirical_gamma_differences_slight = Claim(
     measure=measure,
     margin=MARGIN,
     plants={
-        "the memory is short": Plant(runs={"gamma_digits": {"mars": {"beta1": 0.9, "gamma": [1e-4, 0.025, 0.2]}}}),
+        "the memory is short": Plant(runs={"race_gamma": {"mars": {"beta1": 0.9, "gamma": [1e-4, 0.025, 0.2]}}}),
     },
     **GAMMAS,
 )

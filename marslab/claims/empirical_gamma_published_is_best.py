@@ -26,7 +26,7 @@ empirical_gamma_published_is_best = Claim(
     measure=measure,
     side="above",
     plants={
-        "beta is 0.99": Plant(runs={"gamma_digits": {"mars": {"beta1": 0.99}}}),
+        "beta is 0.99": Plant(runs={"race_gamma": {"mars": {"beta1": 0.99}}}),
     },
     **GAMMAS | {"predict": lambda: -math.log(1.05)},
 )
