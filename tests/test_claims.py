@@ -99,7 +99,7 @@ def test_a_changed_rule_is_measured_anew(claim, quick, monkeypatch):
     asked, real = set(), optimizers.find_rule
 
     def recording(rule):
-        asked.add(real(rule).function.__module__)
+        asked.add(real(rule).function.__module__)  # a rule need not be a public one
         return real(rule)
 
     for module in (optimizers, symbolic, simulate, identities, law, propagation):
@@ -108,8 +108,7 @@ def test_a_changed_rule_is_measured_anew(claim, quick, monkeypatch):
     data = {name: experiment.load(name).compute() for name in claim.experiments}
     asked.clear()
     claim.measure(data, **claim.configured("quick"))
-    declared = [value for value in claim.settings.values() if isinstance(value, Rule)]  # called without being looked up
-    used = asked | {rule.function.__module__ for rule in declared}
+    used = asked | {value.function.__module__ for value in claim.settings.values() if isinstance(value, Rule)}
     table = results.identify(*claim._definition("quick")).table
     assert used <= set(table)
     assert claim.module.__name__ in table
