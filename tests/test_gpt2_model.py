@@ -10,6 +10,8 @@ import torch
 from marslab.errors import UsageError
 from marslab.gpt2.model import GPT, SIZES, Shape, count_parameters, flops_per_token, shape_of
 
+pytest_plugins = ("quick_data",)
+pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = Shape(layers=3, heads=2, width=12, context=8, vocabulary=17)
 
 

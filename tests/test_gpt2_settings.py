@@ -81,7 +81,7 @@ REFUSED = {
     "lr = nan is no number": dict(lr=math.nan),
     "lr = inf must be": dict(lr=math.inf),
     "batch = 32 is no multiple of micro_batch = 5": dict(micro_batch=5),
-    "context = 129 exceeds 128": dict(context=129),
+    "context = 129 exceeds the 128": dict(context=129),
     "schedule = 'cosin' is unknown": dict(schedule="cosin"),
     "dropout = 1.0 must lie": dict(dropout=1),
     "steps = 0 must be at least 1": dict(steps=0),

@@ -14,8 +14,8 @@ __all__ = ["GPT", "SIZES", "Settings", "Shape", "count_parameters", "preset", "t
 
 
 def __getattr__(name):
-    if name == "train":
-        from marslab.gpt2.train import train
+    if name == "train":  # what it needs takes a while to import
+        from marslab.gpt2.loop import train
 
         return train
     raise AttributeError(f"marslab.gpt2 has no {name!r}")

@@ -45,10 +45,10 @@ RATES = {
 }
 TINY = {
     "adamw": (3e-3, None),
-    "lion": (3e-4, None),
+    "lion": (1e-3, None),
     "muon": (2e-2, 3e-3),
     "mars_adamw": (6e-3, 3e-3),
-    "mars_lion": (3e-4, 3e-3),
+    "mars_lion": (1e-3, 3e-3),
     "mars_shampoo": (2e-2, 3e-3),
 }
 MIN_LR = {"small": 3e-5, "medium": 6e-5, "large": 1e-5, "xl": 1e-5}
