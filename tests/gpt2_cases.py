@@ -16,6 +16,7 @@ import torch
 from marslab.gpt2 import checkpoint, data
 from marslab.gpt2.log import TIMES, read_log
 from marslab.gpt2.loop import train
+from marslab.gpt2.parallel import leave
 from marslab.gpt2.settings import preset
 
 WORDS = ["the", "of", "and", "a", "to", "in", "is", "you", "that", "it", "he", "was", "for", "on", "are", "as", "with"]
@@ -111,7 +112,11 @@ def main(folder, corpus):
         for parallel in ("ddp", "fsdp2"):
             s = small(**{**SPLIT, **changes}, parallel=parallel)
             train(s, Path(folder) / f"{name}-{parallel}", Path(corpus), device="cpu")
-    torch.distributed.destroy_process_group()
+    for parallel in ("ddp", "fsdp2"):  # from a checkpoint of one process
+        s = small(**{**SPLIT, **CASES["mars_shampoo_exact"]}, parallel=parallel)
+        train(s, Path(folder) / f"resumed-{parallel}", Path(corpus), device="cpu")
+    leave()
+    os._exit(0)  # a torch process may abort while it tidies up after gloo
 
 
 if __name__ == "__main__":

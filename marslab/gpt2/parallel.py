@@ -1,6 +1,7 @@
 """One process or several: joining under torchrun, sharing a model by DDP or FSDP2, whole tensors from parts and back."""
 
 import contextlib
+import gc
 import os
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from torch import nn
 from marslab.errors import UsageError
 from marslab.optim.view import is_sharded
 
-__all__ = ["Team", "gathered", "joined", "shared", "spread", "total", "waiting"]
+__all__ = ["Team", "forget_whole_weights", "gathered", "joined", "shared", "spread", "total", "waiting"]
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,16 @@ def joined(device: str | None = None):
     own = size > 1 and not dist.is_initialized()
     if own:
         dist.init_process_group("nccl" if kind == "cuda" else "gloo")
-    try:
-        yield Team(rank, size, place)
-    finally:
-        if own:
-            dist.destroy_process_group()
+    yield Team(rank, size, place)
+    if own:  # after an error torchrun ends the others, which may wait in the middle of something
+        leave()
+
+
+def leave() -> None:
+    """End the group when all are done; gloo's threads abort a process that exits while models still hold the group."""
+    gc.collect()
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 ENVIRONMENT = {"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
@@ -94,6 +100,16 @@ def waiting(model: nn.Module, wait: bool):
     if hasattr(model, "set_requires_gradient_sync"):
         model.set_requires_gradient_sync(not wait)
     yield
+
+
+def forget_whole_weights(model: nn.Module) -> None:
+    """Free the whole weights that FSDP2 keeps after a forward pass without a backward one.
+
+    The next pass would take them as they are, though the exact mode has put the previous weights into the parts meanwhile.
+    """
+    for module in model.modules():
+        if hasattr(module, "set_requires_gradient_sync"):
+            module.reshard()
 
 
 def total(values: list[float], team: Team) -> list[float]:

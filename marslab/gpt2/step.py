@@ -129,4 +129,5 @@ def mean_loss(model, settings: Settings, corpus: Corpus, team: parallel.Team) ->
         with autocast(settings, team.device):
             loss = model(x.to(team.device), y.to(team.device))
         summed += 0.0 if mine is None else loss.item() * len(mine)
+    parallel.forget_whole_weights(model)
     return parallel.total([summed], team)[0] / len(begins)
