@@ -120,7 +120,7 @@ def test_bf16_keeps_float32_weights(words, tmp_path):
 
 def test_validation_does_not_depend_on_the_size_of_its_batches(words):
     one = trainer(small(precision="fp64"), words)
-    values = [mean_loss(one.model, replace(one.settings, micro_batch=m), one.corpus, ALONE) for m in (1, 2, 6)]
+    values = [mean_loss(one.model, one.corpus, ALONE, 7, m, "fp64") for m in (1, 2, 6)]
     assert values == pytest.approx([values[0]] * 3, abs=1e-13)
 
 

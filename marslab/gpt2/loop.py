@@ -142,10 +142,15 @@ class Loop:
             return False
         known |= {"loss": loss, "norm": float(trainer.norm)}
         if self.due("eval_every"):
-            known["validation_loss"] = mean_loss(trainer.called, self.settings, trainer.corpus, self.team)
+            known["validation_loss"] = self.validation_loss()
         self.last.update({name: known[name] for name in self.last if name in known})
         self.write(known)
         return True
+
+    def validation_loss(self) -> float:
+        """The loss over the fixed validation set."""
+        s = self.settings
+        return mean_loss(self.trainer.called, self.trainer.corpus, self.team, s.eval_sequences, s.micro_batch, s.precision)
 
     def write(self, record: dict) -> None:
         """One line of the log with its times."""

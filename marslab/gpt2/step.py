@@ -61,7 +61,11 @@ class Trainer:
         self.optimizer.zero_grad()
         mean = torch.zeros((), device=self.team.device, dtype=torch.float64 if self.team.device.type == "cpu" else None)
         for place, (k, x, y) in enumerate(parts, start=1):
-            with parallel.waiting(self.called, place < len(parts)), self._masks(k), autocast(self.settings, self.team.device):
+            with (
+                parallel.waiting(self.called, place < len(parts)),
+                self._masks(k),
+                autocast(self.settings.precision, self.team.device),
+            ):
                 loss = self.called(x, y) / len(parts)
                 loss.backward()
             mean += loss.detach()
@@ -105,9 +109,9 @@ def mask_seed(seed: int, step: int, k: int) -> int:
     return int(np.random.SeedSequence([seed, step, k, 1]).generate_state(1)[0])
 
 
-def autocast(settings: Settings, device: torch.device):
+def autocast(precision: str, device: torch.device):
     """The context of a forward pass."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16")
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 
 def clip(params: list, radius: float) -> torch.Tensor:
@@ -117,16 +121,19 @@ def clip(params: list, radius: float) -> torch.Tensor:
 
 
 @torch.no_grad()
-def mean_loss(model, settings: Settings, corpus: Corpus, team: parallel.Team) -> float:
-    """The loss in nats a token over the fixed validation set, the same for any number of processes (up to rounding)."""
-    begins, size = corpus.validation(settings.eval_sequences), settings.micro_batch
-    chunks = [begins[k : k + size] for k in range(0, len(begins), size)]
+def mean_loss(model, corpus: Corpus, team: parallel.Team, sequences: int, batch: int, precision: str) -> float:
+    """The loss in nats a token over at most ``sequences`` validation windows, ``batch`` at a time.
+
+    Up to rounding it is the same for any number of processes.
+    """
+    begins = corpus.validation(sequences)
+    chunks = [begins[k : k + batch] for k in range(0, len(begins), batch)]
     model.eval()
     summed = 0.0
     for k in range(0, len(chunks), team.size):  # sharded models need every process in every round
         mine = chunks[k + team.rank] if k + team.rank < len(chunks) else None
         x, y = corpus.validation_batch(chunks[0] if mine is None else mine)
-        with autocast(settings, team.device):
+        with autocast(precision, team.device):
             loss = model(x.to(team.device), y.to(team.device))
         summed += 0.0 if mine is None else loss.item() * len(mine)
     parallel.forget_whole_weights(model)
