@@ -128,7 +128,7 @@ transformers = importlib.util.find_spec("transformers")
 @pytest.mark.skipif(transformers is None, reason="transformers is not installed (extra gpt2)")
 @pytest.mark.parametrize("scale_by_layer", [False, True])
 def test_logits_are_those_of_transformers_both_ways(tmp_path, scale_by_layer):
-    from marslab.gpt2.export import export, load_exported
+    from marslab.gpt2.exported import export, load_exported
 
     model = importlib.import_module("transformers").GPT2LMHeadModel
     ours = shaken(Shape(3, 2, 12, 8, 17, scale_by_layer=scale_by_layer))

@@ -7,15 +7,27 @@ or ``python -m marslab gpt2 prepare | train | evaluate | export | plot``. Everyt
 (seed, step): batches, dropout masks, learning rate. So any number of processes and any resume see the same numbers.
 """
 
-from marslab.gpt2.model import GPT, SIZES, Shape, count_parameters
-from marslab.gpt2.settings import Settings, preset
+import importlib
 
-__all__ = ["GPT", "SIZES", "Settings", "Shape", "count_parameters", "preset", "train"]
+# resolved on first use, so that the command line's help does not wait for torch
+LAZY = {
+    "GPT": "model",
+    "SIZES": "model",
+    "Shape": "model",
+    "count_parameters": "model",
+    "Settings": "settings",
+    "preset": "settings",
+    "prepare": "data",
+    "train": "loop",
+    "evaluate": "evaluation",
+    "export": "exported",
+}
+__all__ = sorted(LAZY)
 
 
 def __getattr__(name):
-    if name == "train":  # what it needs takes a while to import
-        from marslab.gpt2.loop import train
+    if name in LAZY:
+        return getattr(importlib.import_module(f"marslab.gpt2.{LAZY[name]}"), name)
+    from marslab.errors import closest
 
-        return train
-    raise AttributeError(f"marslab.gpt2 has no {name!r}")
+    raise AttributeError(f"marslab.gpt2 has no {name!r}: {closest(name, __all__)}")

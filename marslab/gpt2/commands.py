@@ -97,7 +97,7 @@ def evaluate(
     tokenizer: Tokenizer = "bytes",
 ) -> int:
     """Loss, perplexity and bits a token of a run, a checkpoint or an exported model over a whole validation set."""
-    from marslab.gpt2.evaluate import evaluate as measure
+    from marslab.gpt2.evaluation import evaluate as measure
 
     found = measure(Path(source), data_folder(data, corpus, tokenizer))
     say(", ".join(f"{name} {value:,}" if name == "tokens" else f"{name} {value:.4f}" for name, value in found.items()))
@@ -106,8 +106,8 @@ def evaluate(
 
 def export(source: Word, folder: Word) -> int:
     """Write a run or a checkpoint as transformers' GPT2LMHeadModel.from_pretrained reads it."""
-    from marslab.gpt2.evaluate import load_model
-    from marslab.gpt2.export import export as write
+    from marslab.gpt2.evaluation import load_model
+    from marslab.gpt2.exported import export as write
 
     write(load_model(Path(source))[0], Path(folder))
     say(f"exported: {folder}")

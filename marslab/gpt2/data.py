@@ -26,10 +26,10 @@ def prepare(corpus: str, tokens: str, folder: Path, cache: Path | None = None) -
     Raises:
         UsageError: the corpus is unknown, cannot be had, or leaves a part empty; nothing is left in the folder.
     """
-    how, name = tokenizer(tokens, cache or folder), label(corpus)
+    how, name, found = tokenizer(tokens, cache or folder), label(corpus), documents(corpus)
     with contextlib.ExitStack() as stack:
         into = {part: stack.enter_context(token_files.writing(path_of(folder, part), how, name, part)) for part in PARTS}
-        for part, text in documents(corpus):
+        for part, text in found:
             if text:
                 into[part].append(how.encode(text))
         empty = next((part for part, writer in into.items() if not writer.documents), None)

@@ -8,7 +8,7 @@ import torch
 from marslab.errors import UsageError
 from marslab.gpt2 import checkpoint, parallel
 from marslab.gpt2.data import Corpus
-from marslab.gpt2.export import load_exported
+from marslab.gpt2.exported import load_exported
 from marslab.gpt2.model import GPT
 from marslab.gpt2.settings import Settings, read_settings
 from marslab.gpt2.step import DTYPES, mean_loss
