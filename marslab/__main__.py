@@ -190,7 +190,7 @@ def bench() -> int:
 
 
 def gpt2(arguments: Names = ()) -> int:
-    """Train language models: prepare, train, evaluate, export, plot ('marslab gpt2 --help')."""
+    """Train language models: prepare, train, evaluate, compare, export, plot ('marslab gpt2 --help')."""
     from marslab.gpt2 import commands
 
     return commands.main(list(arguments))

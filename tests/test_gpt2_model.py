@@ -125,7 +125,7 @@ def test_what_is_refused():
 transformers = importlib.util.find_spec("transformers")
 
 
-@pytest.mark.skipif(transformers is None, reason="transformers is not installed (extra gpt2)")
+@pytest.mark.skipif(transformers is None, reason="transformers is not installed")
 @pytest.mark.parametrize("scale_by_layer", [False, True])
 def test_logits_are_those_of_transformers_both_ways(tmp_path, scale_by_layer):
     from marslab.gpt2.exported import export, load_exported

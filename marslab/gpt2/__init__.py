@@ -3,8 +3,8 @@
     settings = preset("tiny", "mars_adamw", exact=True, steps=200, corpus="stdlib")    # the paper's table, with overrides
     outcome = train(settings, folder)                                                  # goes on where an earlier run ended
 
-or ``python -m marslab gpt2 prepare | train | evaluate | export | plot``. Everything that a step needs is a function of
-(seed, step): batches, dropout masks, learning rate. So any number of processes and any resume see the same numbers.
+or ``python -m marslab gpt2 prepare | train | evaluate | compare | export | plot``. Everything that a step needs is a
+function of (seed, step): batches, dropout masks, learning rate. So any number of processes and any resume see the same.
 """
 
 import importlib
@@ -21,6 +21,7 @@ LAZY = {
     "train": "loop",
     "evaluate": "evaluation",
     "export": "exported",
+    "compare": "comparison",
 }
 __all__ = sorted(LAZY)
 

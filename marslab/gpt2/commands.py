@@ -1,4 +1,4 @@
-"""Train language models: ``python -m marslab gpt2 prepare | train | evaluate | export | plot``."""
+"""Train language models: ``python -m marslab gpt2 prepare | train | evaluate | compare | export | plot``."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ __all__ = ["COMMANDS", "main"]
 Arg = tyro.conf.arg
 Word = tyro.conf.Positional[str]
 Data = Annotated[str, Arg(help="folder of the prepared corpus (default: in the store, by corpus and tokenizer)")]
-Tokenizer = Annotated[str, Arg(help="bytes, or gpt2 (extra gpt2; default for small and larger models)")]
+Tokenizer = Annotated[str, Arg(help="bytes, or gpt2 (needs tiktoken; what small and larger models take)")]
 Set = Annotated[tuple[str, ...], Arg(help="settings by name, as lr=1e-3 steps=200 exact=true")]
 
 
@@ -123,7 +123,43 @@ def plot(runs: tyro.conf.Positional[tuple[str, ...]], to: Annotated[str, Arg(hel
     return 0
 
 
-COMMANDS = {"prepare": prepare, "train": train, "evaluate": evaluate, "export": export, "plot": plot}
+def compare(
+    methods: tyro.conf.Positional[tuple[str, ...]] = ("adamw", "mars_adamw", "mars_adamw:exact"),
+    size: Annotated[str, Arg(help="of all methods")] = "micro",
+    rates: Annotated[int, Arg(help="learning rates a method, a factor 2 apart")] = 5,
+    most: Annotated[int, Arg(help="rates at most, where the best lies on the edge")] = 7,
+    tuning_seeds: Annotated[int, Arg(help="seeds 100, 101, ... of the tuning")] = 2,
+    tuning_steps: Annotated[int, Arg(help="steps of a tuning run")] = 250,
+    seeds: Annotated[int, Arg(help="seeds 0, 1, ... of the report")] = 8,
+    steps: Annotated[int, Arg(help="steps of a reported run")] = 500,
+    margin: Annotated[float, Arg(help="smallest difference that counts, in nats a token")] = 0.0,
+    run: Annotated[str, Arg(help="folder of the comparison (default: in the store)")] = "",
+    data: Data = "",
+    set: Set = (),
+) -> int:
+    """Compare methods (the first is the baseline): each as optimizer, optimizer:exact, or optimizer@lr for a fixed rate."""
+    from marslab.gpt2.comparison import compare as judge
+    from marslab.gpt2.comparison import lines
+    from marslab.gpt2.tuning import Plan, method
+
+    chosen = [method(word, size, **overrides(set)) for word in methods]
+    plan = Plan(next(iter(methods), ""), rates, most, tuning_seeds, tuning_steps, seeds, steps, margin)
+    corpus = chosen[0].settings.corpus if chosen else ""
+    folder = Path(run) if run else store() / "gpt2" / "compare" / size
+    table = judge(chosen, plan, folder, data_folder(data, corpus, "bytes"), say=say)
+    say("\n".join(lines(table)))
+    say(f"table: {folder / 'compare.json'}")
+    return 0
+
+
+COMMANDS = {
+    "prepare": prepare,
+    "train": train,
+    "evaluate": evaluate,
+    "compare": compare,
+    "export": export,
+    "plot": plot,
+}
 
 
 def main(arguments: list[str]) -> int:

