@@ -37,7 +37,7 @@ def test_from_a_text_to_an_exported_model(command, tmp_path):
     status, out, _ = command("prepare", tmp_path / "own.txt")
     assert status == 0 and "own-bytes/train.tokens" in out and "of 1 documents" in out
     run = tmp_path / "a run"
-    status, out, _ = command("train", "--size", "micro", "--exact", "--run", run, *QUICK, f"corpus={tmp_path / 'own.txt'}")
+    status, out, _ = command("train", "--size", "micro", "--exact", "--folder", run, *QUICK, f"corpus={tmp_path / 'own.txt'}")
     assert status == 0 and "4/4  loss" in out and "validation" in out and "tokens/s" in out
     assert out.splitlines()[-1].startswith("finished at step 4") and out.splitlines()[-1].endswith("a run")
     assert command("evaluate", run, "--corpus", tmp_path / "own.txt")[1].startswith("loss ")

@@ -118,6 +118,17 @@ def test_bf16_keeps_float32_weights(words, tmp_path):
     assert math.isfinite(found.loss) and {value.dtype for value in weights.values()} == {torch.float32}
 
 
+@pytest.mark.slow
+def test_the_compiled_model_walks_the_eager_path(words):
+    eager, compiled = (trainer(small(exact=True, micro_batch=6, compiled=on), words) for on in (False, True))
+    for _ in range(4):
+        eager.advance()
+        compiled.advance()
+    torch.testing.assert_close(list(compiled.model.parameters()), list(eager.model.parameters()), rtol=0, atol=1e-3)
+    mine, theirs = (mean_loss(one.called, one.corpus, ALONE, 4, 2, "fp32") for one in (compiled, eager))
+    assert mine == pytest.approx(theirs, abs=1e-3)
+
+
 def test_validation_does_not_depend_on_the_size_of_its_batches(words):
     one = trainer(small(precision="fp64"), words)
     values = [mean_loss(one.model, one.corpus, ALONE, 7, m, "fp64") for m in (1, 2, 6)]
@@ -248,7 +259,7 @@ def test_one_folder_takes_one_process(words, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_refused_before_training(words, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="--run"):
+    with pytest.raises(StoreError, match="--folder"):
         train(small(), tmp_path / "file" / "run", words)
 
 

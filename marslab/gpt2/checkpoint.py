@@ -20,7 +20,7 @@ __all__ = ["KEPT", "load", "newest", "save", "steps_in"]
 
 KEPT, FORMAT, PIECE = 2, 1, 1 << 22
 NAME = re.compile(r"step-(\d{9})\.pt")
-REMEDY = "name a folder that you can write to with --run"
+REMEDY = "name a folder that you can write to with --folder"
 KEYS = {"format", "step", "settings", "corpus", "model", "optimizer"}
 
 

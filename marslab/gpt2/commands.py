@@ -45,7 +45,7 @@ def train(
     size: Annotated[str, Arg(help="micro, tiny, mini, small, medium, large or xl")] = "tiny",
     optimizer: Annotated[str, Arg(help="adamw, lion, muon, mars_adamw, mars_lion or mars_shampoo")] = "mars_adamw",
     exact: Annotated[bool, Arg(help="two gradients a step on the same sample (the MARS methods)")] = False,
-    run: Annotated[str, Arg(help="folder of the run (default: in the store, by size, optimizer and seed)")] = "",
+    folder: Annotated[str, Arg(help="folder of the run (default: in the store, by size, optimizer and seed)")] = "",
     data: Data = "",
     set: Set = (),
 ) -> int:
@@ -55,11 +55,11 @@ def train(
 
     settings = preset(size, optimizer, **{"exact": exact, **overrides(set)})
     name = f"{size}-{optimizer}{'-exact' if settings.exact else ''}-{settings.corpus}-{settings.seed}".replace(os.sep, "_")
-    folder = Path(run) if run else store() / "gpt2" / "runs" / name
+    where = Path(folder) if folder else store() / "gpt2" / "runs" / name
     corpus = data_folder(data, settings.corpus, "bytes" if settings.shape.vocabulary == 256 else "gpt2")
-    outcome = loop(settings, folder, corpus, say=lambda record: say(line(record, settings.steps)))
+    outcome = loop(settings, where, corpus, say=lambda record: say(line(record, settings.steps)))
     if int(os.environ.get("RANK", "0")) == 0:
-        say(f"{outcome.state} at step {outcome.step}, validation loss {outcome.validation_loss:.4f}: {folder}")
+        say(f"{outcome.state} at step {outcome.step}, validation loss {outcome.validation_loss:.4f}: {where}")
     return left(0 if outcome.state == "finished" else 1)
 
 
@@ -133,7 +133,7 @@ def compare(
     seeds: Annotated[int, Arg(help="seeds 0, 1, ... of the report")] = 8,
     steps: Annotated[int, Arg(help="steps of a reported run")] = 500,
     margin: Annotated[float, Arg(help="smallest difference that counts, in nats a token")] = 0.0,
-    run: Annotated[str, Arg(help="folder of the comparison (default: in the store)")] = "",
+    folder: Annotated[str, Arg(help="folder of the comparison (default: in the store)")] = "",
     data: Data = "",
     set: Set = (),
 ) -> int:
@@ -145,10 +145,10 @@ def compare(
     chosen = [method(word, size, **overrides(set)) for word in methods]
     plan = Plan(next(iter(methods), ""), rates, most, tuning_seeds, tuning_steps, seeds, steps, margin)
     corpus = chosen[0].settings.corpus if chosen else ""
-    folder = Path(run) if run else store() / "gpt2" / "compare" / size
-    table = judge(chosen, plan, folder, data_folder(data, corpus, "bytes"), say=say)
+    where = Path(folder) if folder else store() / "gpt2" / "compare" / size
+    table = judge(chosen, plan, where, data_folder(data, corpus, "bytes"), say=say)
     say("\n".join(lines(table)))
-    say(f"table: {folder / 'compare.json'}")
+    say(f"table: {where / 'compare.json'}")
     return 0
 
 

@@ -43,7 +43,7 @@ def compare(methods: list[Method], plan: Plan, root: Path, data: Path, *, say: C
         rows[one.name] = reported(one, tune(one, plan, runs), plan, runs)
     table = {"plan": asdict(plan), "methods": rows, "differences": differences(rows, plan)}
     targets(methods, plan, rows, runs)
-    files.write(Path(root) / "compare.json", json.dumps(plain(table), indent=1).encode(), "name another folder with --run")
+    files.write(Path(root) / "compare.json", json.dumps(plain(table), indent=1).encode(), "name another folder with --folder")
     return table
 
 

@@ -24,7 +24,7 @@ class Log:
         try:
             self.file = open(path, "a+b")  # noqa: SIM115  closed by close()
         except OSError as problem:
-            raise StoreError(f"cannot write {path} ({problem.strerror}): name another folder with --run") from problem
+            raise StoreError(f"cannot write {path} ({problem.strerror}): name another folder with --folder") from problem
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
