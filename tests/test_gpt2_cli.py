@@ -9,7 +9,7 @@ from gpt2_cases import WORDS, prepared
 from marslab import __main__ as cli
 from marslab.errors import UsageError
 from marslab.gpt2.log import Log
-from marslab.gpt2.plot import plot
+from marslab.gpt2.plot import plot, unit
 from marslab.plots import provenance_of
 
 pytest_plugins = ("quick_data",)
@@ -90,6 +90,11 @@ def test_a_diverged_run_has_a_status_and_a_mark_in_the_plot(command, tmp_path):
         log.write({"step": 1, "tokens": 10, "loss": 4.0, "seconds": 1.0})
         log.write({"step": 2, "tokens": 20, "seconds": 2.0, **last})
         log.close()
+    assert (unit("tokens", 1), unit("tokens", 3e6), unit("seconds", 130)) == (
+        (1, "tokens"),
+        (1e6, "million tokens"),
+        (60, "minutes"),
+    )
     assert len(plot([tmp_path / "fine", tmp_path / "lost"], tmp_path / "both")) == 2
     with pytest.raises(UsageError, match="two runs are named 'fine'"):
         plot([tmp_path / "fine", tmp_path / "fine" / "log.jsonl"], tmp_path / "both")

@@ -43,7 +43,9 @@ def prepare(corpus: Word = "stdlib", tokenizer: Tokenizer = "bytes", data: Data 
 
 def train(
     size: Annotated[str, Arg(help="micro, tiny, mini, small, medium, large or xl")] = "tiny",
-    optimizer: Annotated[str, Arg(help="adamw, lion, muon, mars_adamw, mars_lion or mars_shampoo")] = "mars_adamw",
+    optimizer: Annotated[
+        str, Arg(help="as adamw, muon or mars_adamw (an unknown one is answered with the list)")
+    ] = "mars_adamw",
     exact: Annotated[bool, Arg(help="two gradients a step on the same sample (the MARS methods)")] = False,
     folder: Annotated[str, Arg(help="folder of the run (default: in the store, by size, optimizer and seed)")] = "",
     data: Data = "",

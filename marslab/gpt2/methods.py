@@ -14,7 +14,9 @@ def make_optimizer(settings: Settings, model: nn.Module) -> optim.RuleOptimizer:
     adamw, lion       matrices are decayed, vectors are not
     mars_adamw, mars_lion   the released code's convention: tensors with two axes (tables too) take MARS, vectors AdamW with
                       lr_1d, corrected against zero at the first step
-    muon, mars_shampoo   matrices inside blocks; tables, head and vectors take AdamW with lr_1d
+    muon, mars_shampoo, shampoo   matrices inside blocks; tables, head and vectors take AdamW with lr_1d
+    adan              as adamw
+    superadam         every tensor; no decay
     """
     return MAKERS[settings.optimizer](settings, model)
 
@@ -85,6 +87,25 @@ def mars_shampoo(s: Settings, model):
     )
 
 
+def shampoo(s: Settings, model):
+    """Shampoo without momentum, on matrices inside blocks."""
+    return optim.Shampoo(model, lr=s.lr, beta2=s.beta2, weight_decay=s.weight_decay, fallback_options=rest(s))
+
+
+def adan(s: Settings, model):
+    """Adan; its third beta is 0.99 (arXiv 2208.06677)."""
+    return optim.RuleOptimizer(decayed(s, model), "adan", lr=s.lr, beta1=s.beta1, beta2=s.beta2)
+
+
+def superadam(s: Settings, model):
+    """SuperAdam (arXiv 2106.08208): tau = 1 in the exact mode, else tau = 0, its one-gradient form.
+
+    k = 1, not the released 1e-3, which weighs fresh gradients by less than 1e-6: lr is then a rate of AdamW's order.
+    """
+    rule = "superadam" if s.exact else "superadam_momentum"
+    return optim.RuleOptimizer(model, rule, lr=s.lr, beta2=s.beta2, k=1.0)
+
+
 MAKERS = {
     "adamw": adamw,
     "lion": lion,
@@ -92,4 +113,7 @@ MAKERS = {
     "mars_adamw": released,
     "mars_lion": released,
     "mars_shampoo": mars_shampoo,
+    "shampoo": shampoo,
+    "adan": adan,
+    "superadam": superadam,
 }

@@ -6,7 +6,8 @@ micro-batches of each of eight GPUs.
 
 Not in the tables, and chosen here: Lion and MARS-Lion (a fifth of AdamW's rate and five times its decay, within the ranges that
 Lion's authors advise), MARS-Shampoo (Muon's rates, MARS's decay), Muon on XL (a third of medium's, as its AdamW part), and
-the tiny rungs, whose rates are starting points for a search and no results.
+the tiny rungs, whose rates are starting points for a search and no results. Shampoo, Adan and SuperAdam have no tables here: at
+every size they start from the tiny rungs' rates.
 """
 
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ METHODS = {
     "mars_adamw": Method(0.01, 0.1, 0.95, 0.99, has_exact=True),
     "mars_lion": Method(0.5, 0.1, 0.95, 0.99, has_exact=True),
     "mars_shampoo": Method(0.01, 0.1, 0.95, 0.99, has_exact=True),
+    "shampoo": Method(0.0, 0.0, 0.0, 0.99),
+    "adan": Method(0.02, 0.0, 0.98, 0.92),
+    "superadam": Method(0.0, 0.0, 0.0, 0.999, has_exact=True),
 }
 
 # lr of the main part, and of the part that AdamW takes
@@ -50,6 +54,9 @@ TINY = {
     "mars_adamw": (6e-3, 3e-3),
     "mars_lion": (1e-3, 3e-3),
     "mars_shampoo": (2e-2, 3e-3),
+    "shampoo": (2e-2, 3e-3),
+    "adan": (3e-3, None),
+    "superadam": (1e-2, None),
 }
 MIN_LR = {"small": 3e-5, "medium": 6e-5, "large": 1e-5, "xl": 1e-5}
 
@@ -78,7 +85,7 @@ def values_for(size: str, optimizer: str, steps: int | None = None) -> dict:
     """The values of a method at a size, by name (both are known); other ``steps`` than the rung's change the warm-up."""
     method, rung = METHODS[optimizer], RUNGS[size]
     rung = rung | {"steps": steps or rung["steps"]}
-    lr, lr_1d = RATES[optimizer].get(size, TINY[optimizer])
+    lr, lr_1d = RATES.get(optimizer, {}).get(size, TINY[optimizer])
     common = dict(precision="fp32", log_every=1, eval_every=100, checkpoint_every=100, warmup=min(rung["steps"] // 20, 2_000))
     own = dict(beta1=method.beta1, beta2=method.beta2)
     own |= dict(weight_decay=method.weight_decay, weight_decay_1d=method.weight_decay_1d)

@@ -80,7 +80,9 @@ class Settings:
         for name, words in WORDS.items():
             one_of(name, getattr(self, name), words)
         if self.exact and not METHODS[self.optimizer].has_exact:
-            raise UsageError(f"exact = True is for the MARS methods; {self.optimizer} takes one gradient, so leave it out.")
+            raise UsageError(
+                f"exact = True is for the MARS methods and superadam; {self.optimizer} takes one gradient, so leave it out."
+            )
         for name in (
             "steps",
             "batch",
