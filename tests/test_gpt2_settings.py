@@ -83,6 +83,7 @@ REFUSED = {
     "batch = 32 is no multiple of micro_batch = 5": dict(micro_batch=5),
     "context = 129 exceeds the 128": dict(context=129),
     "schedule = 'cosin' is unknown": dict(schedule="cosin"),
+    "tokenizer = 'byte' is unknown": dict(tokenizer="byte"),
     "dropout = 1.0 must lie": dict(dropout=1),
     "steps = 0 must be at least 1": dict(steps=0),
     "decay = 2.0 is the last share": dict(decay=2),

@@ -268,6 +268,13 @@ def test_a_run_with_other_settings_is_not_mixed(words, tmp_path):
     assert train(small(parallel="fsdp2"), tmp_path / "run", words).state == "finished"
 
 
+def test_a_corpus_of_another_tokenizer_is_refused_before_training(words, tmp_path):
+    with pytest.raises(UsageError, match="tokenizer 'bytes' is not the 'gpt2' asked for"):
+        train(small(tokenizer="gpt2"), tmp_path / "run", words)
+    assert not (tmp_path / "run").exists()
+    assert small(tokenizer="gpt2").shape.vocabulary == 50304
+
+
 def test_one_folder_takes_one_process(words, tmp_path):
     (tmp_path / "run").mkdir()
     held = Log(tmp_path / "run" / "log.jsonl")

@@ -50,19 +50,30 @@ def train(
     folder: Annotated[str, Arg(help="folder of the run (default: in the store, by size, optimizer and seed)")] = "",
     data: Data = "",
     set: Set = (),
+    dry: Annotated[int, Arg(help="start nothing; show what the run would take on so many processes")] = 0,
 ) -> int:
     """Train a preset; the same command goes on where an earlier one stopped. Several processes: under torchrun."""
     from marslab.gpt2.loop import train as loop
     from marslab.gpt2.settings import preset
 
     settings = preset(size, optimizer, **{"exact": exact, **overrides(set)})
+    if dry:
+        return show_budget(settings, dry)
     name = f"{size}-{optimizer}{'-exact' if settings.exact else ''}-{settings.corpus}-{settings.seed}".replace(os.sep, "_")
     where = Path(folder) if folder else store() / "gpt2" / "runs" / name
-    corpus = data_folder(data, settings.corpus, "bytes" if settings.shape.vocabulary == 256 else "gpt2")
+    corpus = data_folder(data, settings.corpus, settings.tokenizer)
     outcome = loop(settings, where, corpus, say=lambda record: say(line(record, settings.steps)))
     if int(os.environ.get("RANK", "0")) == 0:
         say(f"{outcome.state} at step {outcome.step}, validation loss {outcome.validation_loss:.4f}: {where}")
     return left(0 if outcome.state == "finished" else 1)
+
+
+def show_budget(settings, processes: int) -> int:
+    """Show what a run would take."""
+    from marslab.gpt2.budget import lines
+
+    say("\n".join(lines(settings, processes)))
+    return 0
 
 
 def overrides(given: tuple[str, ...]) -> dict[str, str]:
@@ -146,9 +157,9 @@ def compare(
 
     chosen = [method(word, size, **overrides(set)) for word in methods]
     plan = Plan(next(iter(methods), ""), rates, most, tuning_seeds, tuning_steps, seeds, steps, margin)
-    corpus = chosen[0].settings.corpus if chosen else ""
+    shared = (chosen[0].settings.corpus, chosen[0].settings.tokenizer) if chosen else ("", "")
     where = Path(folder) if folder else store() / "gpt2" / "compare" / size
-    table = judge(chosen, plan, where, data_folder(data, corpus, "bytes"), say=say)
+    table = judge(chosen, plan, where, data_folder(data, *shared), say=say)
     say("\n".join(lines(table)))
     say(f"table: {where / 'compare.json'}")
     return 0

@@ -13,7 +13,8 @@ import torch
 from marslab.errors import UsageError
 from marslab.gpt2 import tokens as token_files
 from marslab.gpt2.corpora import PARTS, documents, label
-from marslab.gpt2.tokenizer import tokenizer
+from marslab.gpt2.tokenizer import TOKENIZERS
+from marslab.gpt2.tokenizer import tokenizer as tokenizer_named
 
 __all__ = ["Corpus", "places", "prepare"]
 
@@ -26,7 +27,7 @@ def prepare(corpus: str, tokens: str, folder: Path, cache: Path | None = None) -
     Raises:
         UsageError: the corpus is unknown, cannot be had, or leaves a part empty; nothing is left in the folder.
     """
-    how, name, found = tokenizer(tokens, cache or folder), label(corpus), documents(corpus)
+    how, name, found = tokenizer_named(tokens, cache or folder), label(corpus), documents(corpus)
     with contextlib.ExitStack() as stack:
         into = {part: stack.enter_context(token_files.writing(path_of(folder, part), how, name, part)) for part in PARTS}
         for part, text in found:
@@ -52,17 +53,17 @@ def places(seed: int, step: int, sequences: int, room: int) -> np.ndarray:
 class Corpus:
     """A prepared corpus, checked: training windows by (seed, step), and a fixed validation set.
 
-    vocabulary: the model's; length: tokens of a sequence.
+    vocabulary: the model's; length: tokens of a sequence; tokenizer: the name of the one that made the files (None: any).
 
     Raises:
         UsageError: a file is missing, damaged or does not fit, or is shorter than one sequence.
     """
 
-    def __init__(self, folder: Path, vocabulary: int, length: int):
+    def __init__(self, folder: Path, vocabulary: int, length: int, tokenizer: str | None = None):
         self.length, self.headers, self.parts = length, {}, {}
         for part in PARTS:
-            path = path_of(folder, part)
-            self.headers[part], self.parts[part] = token_files.read(path, vocabulary=vocabulary, part=part)
+            path, how = path_of(folder, part), TOKENIZERS[tokenizer] if tokenizer else None
+            self.headers[part], self.parts[part] = token_files.read(path, vocabulary=vocabulary, tokenizer=how, part=part)
             if len(self.parts[part]) <= length:
                 found = len(self.parts[part])
                 raise UsageError(f"{path}: tokens = {found} do not fill one sequence of {length + 1}; prepare a larger corpus.")

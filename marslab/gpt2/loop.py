@@ -48,7 +48,7 @@ def train(settings: Settings, folder: Path, data: Path, *, say: Callable | None 
         StoreError: the folder cannot be written.
     """
     with parallel.joined(device) as team:
-        corpus = Corpus(data, settings.shape.vocabulary, settings.context)
+        corpus = Corpus(data, settings.shape.vocabulary, settings.context, settings.tokenizer)
         log = begin(settings, Path(folder), corpus) if team.leads else None
         try:
             return Loop(Trainer(settings, corpus, team), Path(folder), log, say).run()

@@ -16,7 +16,8 @@ from marslab.errors import UsageError, unknown
 
 __all__ = ["GPT", "SIZES", "Shape", "count_parameters", "flops_per_token", "initialise"]
 
-BYTES, PADDED_BPE = 256, 50304  # vocabularies: bytes; GPT-2's 50257 tokens, padded to a multiple of 64
+VOCABULARIES = {"bytes": 256, "gpt2": 50304}  # by tokenizer; GPT-2's 50257 tokens are padded to a multiple of 64
+BYTES, PADDED_BPE = VOCABULARIES.values()
 
 
 @dataclass(frozen=True)

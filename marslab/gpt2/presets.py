@@ -69,6 +69,7 @@ LADDER = {
     "checkpoint_every": 1_000,
     "log_every": 10,
     "corpus": "openwebtext",
+    "tokenizer": "gpt2",
 }
 RUNGS = {
     "micro": {"batch": 8, "micro_batch": 8, "context": 32, "steps": 100, "eval_sequences": 64},
@@ -86,7 +87,14 @@ def values_for(size: str, optimizer: str, steps: int | None = None) -> dict:
     method, rung = METHODS[optimizer], RUNGS[size]
     rung = rung | {"steps": steps or rung["steps"]}
     lr, lr_1d = RATES.get(optimizer, {}).get(size, TINY[optimizer])
-    common = dict(precision="fp32", log_every=1, eval_every=100, checkpoint_every=100, warmup=min(rung["steps"] // 20, 2_000))
+    common = dict(
+        precision="fp32",
+        tokenizer="bytes",
+        log_every=1,
+        eval_every=100,
+        checkpoint_every=100,
+        warmup=min(rung["steps"] // 20, 2_000),
+    )
     own = dict(beta1=method.beta1, beta2=method.beta2)
     own |= dict(weight_decay=method.weight_decay, weight_decay_1d=method.weight_decay_1d)
     floor = MIN_LR.get(size, lr / 20)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
 from marslab.errors import UsageError, unknown
-from marslab.gpt2.model import SIZES, Shape, shape_of
+from marslab.gpt2.model import SIZES, VOCABULARIES, Shape, shape_of
 from marslab.gpt2.presets import METHODS, values_for
 from marslab.kinds import one_of
 
@@ -19,6 +19,7 @@ WORDS = {
     "schedule": ("cosine", "wsd", "constant"),
     "precision": ("fp32", "bf16", "fp64"),
     "parallel": ("ddp", "fsdp2"),
+    "tokenizer": tuple(VOCABULARIES),
 }
 COUNTS = ("steps", "batch", "micro_batch", "context", "eval_every", "eval_sequences", "checkpoint_every", "log_every")
 SWITCH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -36,7 +37,8 @@ class Settings:
     batch sequences a step, taken in micro-batches of ``micro_batch`` on all processes together; context tokens a sequence.
     clip: the global norm of the gradient (0: none). seed: of weights, batches and dropout masks. compiled: torch.compile.
     eval_every, checkpoint_every, log_every steps; eval_sequences of the fixed validation set. parallel: how several processes
-    share the model. corpus: what ``prepare`` was given (only a name).
+    share the model. corpus: what ``prepare`` was given (only a name); tokenizer: what it was cut by, which decides the
+    vocabulary of the model.
     """
 
     size: str
@@ -72,6 +74,7 @@ class Settings:
     checkpoint_every: int
     log_every: int
     corpus: str = "stdlib"
+    tokenizer: str
 
     def __post_init__(self):
         self.shape  # noqa: B018  refuses an unknown size and a dropout outside [0, 1)
@@ -115,7 +118,8 @@ class Settings:
     @property
     def shape(self) -> Shape:
         """The model's shape."""
-        return replace(shape_of(self.size), dropout=self.dropout, scale_by_layer=self.scale_by_layer)
+        vocabulary = VOCABULARIES.get(self.tokenizer, 1)
+        return replace(shape_of(self.size), vocabulary=vocabulary, dropout=self.dropout, scale_by_layer=self.scale_by_layer)
 
     @property
     def micro_batches(self) -> int:
