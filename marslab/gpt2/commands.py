@@ -105,14 +105,16 @@ def left(status: int) -> int:
 
 def evaluate(
     source: Word,
-    corpus: Annotated[str, Arg(help="whose validation set")] = "stdlib",
+    corpus: Annotated[str, Arg(help="whose validation set (default: the run's own corpus, else stdlib)")] = "",
     data: Data = "",
-    tokenizer: Tokenizer = "bytes",
+    tokenizer: Annotated[str, Arg(help="what it was cut by (default: as the run, else bytes)")] = "",
 ) -> int:
     """Loss, perplexity and bits a token of a run, a checkpoint or an exported model over a whole validation set."""
-    from marslab.gpt2.evaluation import evaluate as measure
+    from marslab.gpt2.evaluation import load_model, measure
 
-    found = measure(Path(source), data_folder(data, corpus, tokenizer))
+    model, settings = load_model(Path(source))
+    own = (settings.corpus, settings.tokenizer) if settings else ("stdlib", "bytes")
+    found = measure(model, settings, data_folder(data, corpus or own[0], tokenizer or own[1]))
     say(", ".join(f"{name} {value:,}" if name == "tokens" else f"{name} {value:.4f}" for name, value in found.items()))
     return 0
 

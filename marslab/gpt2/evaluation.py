@@ -13,7 +13,7 @@ from marslab.gpt2.model import GPT
 from marslab.gpt2.settings import Settings, read_settings
 from marslab.gpt2.step import DTYPES, mean_loss
 
-__all__ = ["evaluate", "load_model"]
+__all__ = ["evaluate", "load_model", "measure"]
 
 
 def load_model(source: Path) -> tuple[GPT, Settings | None]:
@@ -34,18 +34,27 @@ def load_model(source: Path) -> tuple[GPT, Settings | None]:
     return model, settings
 
 
-def evaluate(
-    source: Path, data: Path, *, sequences: int = 10**9, batch: int = 16, device: str | None = None
+def evaluate(source: Path, data: Path, **options) -> dict[str, float]:
+    """The ``measure`` of a run, a checkpoint or an exported model on the corpus prepared in ``data``.
+
+    Raises:
+        UsageError: there is no model, or the corpus does not fit it.
+    """
+    return measure(*load_model(source), data, **options)
+
+
+def measure(
+    model: GPT, settings: Settings | None, data: Path, *, sequences: int = 10**9, batch: int = 16, device: str | None = None
 ) -> dict[str, float]:
     """Loss in nats a token, perplexity and bits a token over at most ``sequences`` windows, with their number of tokens.
 
-    The windows are as long as the run's sequences (for an exported model, as its context).
+    The windows are as long as the run's sequences, or the context of a model without a run.
     """
-    model, settings = load_model(source)
-    length = settings.context if settings else model.shape.context
+    length, how, precision = model.shape.context, None, "fp32"
+    if settings:
+        length, how, precision = settings.context, settings.tokenizer, settings.precision
     with parallel.joined(device) as team, torch.no_grad():
-        corpus = Corpus(data, model.shape.vocabulary, length)
-        precision = settings.precision if settings else "fp32"
+        corpus = Corpus(data, model.shape.vocabulary, length, how)
         loss = mean_loss(model.to(team.device), corpus, team, sequences, batch, precision)
         tokens = len(corpus.validation(sequences)) * length
     return {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_token": loss / math.log(2), "tokens": tokens}
