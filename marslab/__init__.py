@@ -14,8 +14,8 @@ LAZY = {
     "rule": "marslab.rule",
     "Rule": "marslab.rule",
 }
-ROOMS = ("claims", "errors", "identities", "moments", "noise", "optim", "optimizers", "pieces", "plots", "problems", "rates",
-         "results", "schedules", "simulate", "symbolic", "theory", "tuning", "verdicts", "equivalence",
+ROOMS = ("claims", "errors", "gpt2", "identities", "moments", "noise", "optim", "optimizers", "pieces", "plots", "problems",
+         "rates", "results", "schedules", "simulate", "symbolic", "theory", "tuning", "verdicts", "equivalence",
          "experiment")  # fmt: skip
 __all__ = sorted({*LAZY, *ROOMS})
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m marslab reproduce | run | figure | claims | list | bench | doctor``."""
+"""The command line: ``python -m marslab reproduce | run | figure | claims | list | bench | gpt2 | doctor``."""
 
 import subprocess
 import sys
@@ -189,6 +189,13 @@ def bench() -> int:
     return subprocess.call([sys.executable, str(paths.need(paths.ROOT / "bench") / "run.py")])
 
 
+def gpt2(arguments: Names = ()) -> int:
+    """Train language models: prepare, train, evaluate, compare, export, plot ('marslab gpt2 --help')."""
+    from marslab.gpt2 import commands
+
+    return commands.main(list(arguments))
+
+
 COMMANDS = {
     "reproduce": reproduce,
     "run": run,
@@ -196,8 +203,16 @@ COMMANDS = {
     "claims": claims,
     "list": list_everything,
     "bench": bench,
+    "gpt2": gpt2,
     "doctor": doctor,
 }
+
+
+def chosen(arguments: list[str]) -> int:
+    """Run the command that the words name; the options behind ``gpt2`` belong to its own parts."""
+    if arguments[:1] == ["gpt2"]:
+        return gpt2(tuple(arguments[1:]))
+    return tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="marslab", args=arguments, description=__doc__)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -206,7 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
         interrupt.install()
         sys.stdout.reconfigure(errors="replace")  # a terminal without a sign for ≤ shows a question mark
     try:
-        status = tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="marslab", args=arguments, description=__doc__)
+        status = chosen(sys.argv[1:] if arguments is None else arguments)
     except (UsageError, StoreError) as problem:
         print(f"marslab: {problem}", file=sys.stderr)
         status = 2

@@ -21,7 +21,7 @@ from pathlib import Path
 from marslab.errors import StoreError
 from marslab.results.container import SEAL_BYTES, Damaged, check_tail, unseal
 
-__all__ = ["ResultWarning", "check_writable", "read", "set_aside", "sweep", "write"]
+__all__ = ["ResultWarning", "check_writable", "open_new", "read", "set_aside", "sweep", "write"]
 
 REMEDY = "set MARSLAB_STORE to a folder that you can write to"
 TEMPORARY = re.compile(r"\..*\.(\d+)-(\d+)\.([0-9a-f]+)\.tmp", re.DOTALL)
@@ -62,6 +62,27 @@ def write(path: Path, blob: bytes, remedy: str = REMEDY) -> None:
         _write_once(path, blob)
     except OSError as problem:
         raise StoreError(_failure(path, len(blob), problem, remedy)) from problem
+
+
+@contextlib.contextmanager
+def open_new(path: Path, remedy: str = REMEDY):
+    """Yield a file, open for reading and writing, that stands under `path` when the block ends, whole or not at all.
+
+    Raises:
+        StoreError: it could not be written; what stood there before stays.
+    """
+    try:
+        with _temporary(path) as temporary:
+            with open(temporary, "x+b") as file:
+                yield file
+                file.flush()
+                _sync(file.fileno())
+            os.replace(temporary, path)
+        _sync_folder(path.parent)
+    except StoreError:
+        raise
+    except OSError as problem:
+        raise StoreError(_failure(path, None, problem, remedy)) from problem
 
 
 def _write_once(path: Path, blob: bytes) -> None:
@@ -114,14 +135,15 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _failure(path: Path, needed: int, problem: OSError, remedy: str) -> str:
+def _failure(path: Path, needed: int | None, problem: OSError, remedy: str) -> str:
     if problem.errno not in FULL:
         return f"cannot write {path} ({_reason(problem)}): {remedy}"
     try:
         free = f"{shutil.disk_usage(path.parent).free} bytes are free"
     except OSError:
         free = "the free space is unknown"
-    return f"cannot write {path}: it needs {needed} bytes and {free} ({_reason(problem)}); free some space, or {remedy}"
+    wants = f"it needs {needed} bytes and " if needed is not None else ""
+    return f"cannot write {path}: {wants}{free} ({_reason(problem)}); free some space, or {remedy}"
 
 
 def _reason(problem: OSError) -> str:
