@@ -47,7 +47,8 @@ def stored(claim: Claim, mode: str) -> tuple[Row | None, str]:
         return None, ""
     try:
         data, note = results.published(path, claim.key(mode))
-        return row_of(data), "published with the repository" + (f", {note}" if note else "")
+        again = f"python -m marslab claims {claim.name}{' --full' if mode == 'full' else ''}"
+        return row_of(data), f"published with the repository, rerun with '{again}'" + (f", {note}" if note else "")
     except StoreError as problem:
         return None, str(problem)
 

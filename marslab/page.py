@@ -38,6 +38,7 @@ summary .source { color: var(--soft); font-size: .84rem; display: block; }
 summary .numbers { font-variant-numeric: tabular-nums; font-size: .88rem; text-align: right; }
 .inside { padding: .2rem .2rem 1.4rem 8.4rem; overflow-x: auto; }
 .inside p { margin: .5rem 0; max-width: 46rem; white-space: pre-line; } .inside p.formula { padding-left: 1.6rem; }
+.inside td, .inside th { overflow-wrap: anywhere; } details:target > summary { background: var(--faint); }
 sup, sub { font-size: .74em; line-height: 0; }
 table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { text-align: left; padding: .25rem .9rem .25rem 0;
@@ -124,9 +125,13 @@ def build(entries: list[Entry], drawn: Iterable[Drawn], mode: str = "quick") -> 
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<style>{STYLE}{choose.STYLE}{MORE}{HIDING}</style></head><body>",
         "<h1>What holds about MARS, measured here</h1>",
-        "<p class='lead'>Each line is a claim with a prediction made before the measurement. A verdict is given at 99 % after "
-        "Holm's correction over the rows that have chance in them; symbolic and exact rows have none. Open a line for its "
-        "derivation, its numbers and its figure.</p>",
+        "<p class='lead'>Each line is a statement, by its source, with what it predicts written down before the measurement. "
+        "<b>FAILS</b> says that the statement as its source makes it does not hold here; open the line for the derivation or "
+        "counterexample, and for what does hold. Verdicts are given at 99 % after Holm's correction over the rows that have "
+        "chance in them (Monte Carlo, empirical); symbolic and exact rows have none. <i>quick</i> rows are what "
+        "<code>make reproduce</code> measures in minutes, <i>full</i> rows come from "
+        "<code>python -m marslab claims --full</code>; "
+        "<code>python -m marslab claims NAME</code> explains one in the terminal.</p>",
         f"<p><a href='{RELATED}'>What stands beside MARS, and where each method and paper is found here</a></p>",
         counts(entries),
         *(f"<p>{text(line)}</p>" for line in ledger.unreadable(entries)),
@@ -177,7 +182,8 @@ def claim(entry: Entry, figures: dict[str, Drawn]) -> str:
 
 def heading(entry: Entry) -> str:
     """Verdict, statement with source, predicted and measured."""
-    statement = f"{typeset(entry.claim.statement)}<span class='source'>{text(entry.claim.source)}</span>"
+    source = f"{text(entry.claim.source)} · <code>{text(entry.claim.name)}</code>"
+    statement = f"{typeset(entry.claim.statement)}<span class='source'>{source}</span>"
     best = next((m for m in ("full", "quick") if m in entry.rows), None)
     if best is None:
         return f"<span>not measured</span><span>{statement}</span><span></span>"
@@ -234,7 +240,7 @@ def gallery(drawn: Drawn, mode: str) -> str:
     """A figure with its question and its declaration."""
     data = base64.b64encode(drawn.path.read_bytes()).decode()
     declared = [(name, experiment.load(name)) for name in drawn.origins]
-    questions = " ".join(f"{text(e.question)}" for _, e in declared)
+    questions = " ".join(typeset(e.question) for _, e in declared)
     origins = "; ".join(f"{text(name)}: {text(origin)}" for name, origin in drawn.origins.items())
     sources = "".join(
         f"<details><summary style='display:block'>experiments/{text(name)}.py</summary><pre>"
@@ -244,5 +250,5 @@ def gallery(drawn: Drawn, mode: str) -> str:
     return (
         f"<figure id='figure-{text(drawn.name)}'><h3>{text(drawn.name)}</h3><p>{questions}</p>"
         f"<img alt='{text(drawn.caption)}' width='{drawn.width}' src='data:image/png;base64,{data}'>"
-        f"<figcaption>{text(drawn.caption)}<br><small>{mode}; {origins}</small></figcaption>{sources}</figure>"
+        f"<figcaption>{typeset(drawn.caption)}<br><small>{mode}; {origins}</small></figcaption>{sources}</figure>"
     )

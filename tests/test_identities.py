@@ -217,3 +217,10 @@ def test_refusals(call, sentence):
 
 def test_the_package_opens_the_room():
     assert marslab.identities is identities and "identities" in dir(marslab)
+
+
+@pytest.mark.parametrize("name", identities.IDENTITIES)
+def test_a_proof_says_what_it_holds_up_to(name):
+    lags = identities.IDENTITIES[name].lag is not None
+    assert identities.prove(name, "zero").up_to == ""
+    assert bool(identities.prove(name, "equal").up_to) is lags

@@ -4,11 +4,19 @@ import math
 
 import numpy as np
 
-from marslab.claims.base import Finding
+from marslab.claims.base import Finding, Plant
 from marslab.tuning import FIRST_TUNING_SEED, best, final_loss, on_edge, within
 from marslab.verdicts import Measurement
 
 MARGIN = math.log(1.05)  # a difference of 5 % in the training loss counts
+STILL = [1e-9, 2e-9, 4e-9, 8e-9, 1.6e-8]  # rates at which nothing is learnt
+
+
+def lost(run: str) -> dict:
+    """The plant of a method whose learning rate is lost on the way."""
+    return {f"the learning rate of the method {run} is lost": Plant(runs={"digits": {run: {"lr": STILL}}})}
+
+
 SHARED = dict(kind="empirical", unit="log loss ratio", margin=MARGIN, predict=lambda: 0.0, experiments=("digits",))
 
 

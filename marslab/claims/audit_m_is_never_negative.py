@@ -1,4 +1,4 @@
-r"""M_{t+1} is negative for half of all gamma: the correction can do harm.
+r"""M_{t+1} is negative outside an interval of gamma: the correction can do harm.
 
 With Delta = g(x_{t+1}, xi) - g(x_t, xi), S = E|Delta|^2 and the optimal gamma* = 1 - A/beta, the gain over gamma = 1 is M =
 S [A^2 - (beta (1 - gamma) - A)^2] = S beta^2 (1 - gamma)(1 + gamma - 2 gamma*): a parabola in gamma with zeros at 1 and 2

@@ -7,7 +7,7 @@ ratio of final losses: the control is AdamW with MARS's own betas (0.95, 0.99), 
 differ. This is a tiny network near interpolation: it says nothing about GPT-2.
 """
 
-from marslab.claims._digits import SHARED, compare
+from marslab.claims._digits import SHARED, compare, lost
 from marslab.claims.base import Claim
 
 
@@ -22,5 +22,6 @@ digits_approximate_beats_adamw_betas = Claim(
     source="arXiv 2411.10438, section 4, with a control added here",
     side="below",
     measure=measure,
+    plants=lost("approximate"),
     **SHARED,
 )

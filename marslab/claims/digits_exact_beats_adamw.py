@@ -7,7 +7,7 @@ ratio of final losses: the exact form has taken half as many steps. This is a ti
 nothing about GPT-2.
 """
 
-from marslab.claims._digits import SHARED, compare
+from marslab.claims._digits import SHARED, compare, lost
 from marslab.claims.base import Claim
 
 
@@ -22,5 +22,6 @@ digits_exact_beats_adamw = Claim(
     source="arXiv 2411.10438, section 4, charged in gradient evaluations",
     side="below",
     measure=measure,
+    plants=lost("exact"),
     **SHARED,
 )

@@ -9,7 +9,7 @@ there. The repaired s = c^(3/2) - 1 gives beta_{1,2} = 0 and larger betas from t
 
 import sympy
 
-from marslab.claims.base import Claim, Finding
+from marslab.claims.base import Claim, Finding, Plant
 from marslab.verdicts import Measurement
 
 
@@ -22,6 +22,12 @@ def repaired(u):
     """The same c with the smallest s that is feasible."""
     c = 32 * u**2 + 1
     return c, c ** sympy.Rational(3, 2) - 1
+
+
+def dearer(u):
+    """A fault: a larger c at the same s."""
+    c, s = stated(u)
+    return 2 * c, s
 
 
 def excess(c, s):
@@ -59,4 +65,5 @@ stated_schedule = Claim(
     predict=lambda: 1.0,  # the theorem's conditions are consistent: beta stays in [0, 1) at the stated minimum for some L / rho
     measure=measure,
     settings={"schedule": stated},
+    plants={"c is twice its minimum": Plant({"schedule": dearer})},
 )

@@ -14,12 +14,17 @@ __all__ = ["Proof", "prove", "refute"]
 
 
 class Proof(NamedTuple):
-    """What remained of each difference (0: proved), and the hyper-parameters that must not change from step to step."""
+    """What remained of each difference (0: proved), and the hyper-parameters that must not change from step to step.
+
+    ``up_to`` says what the two differ by although the proof holds: under "equal" some identities hold up to a stated remainder
+    of the estimate, which fades geometrically, and then say nothing of the points.
+    """
 
     identity: str
     first: str
     remaining: Mapping[str, sympy.Expr]
     constant: tuple[str, ...]
+    up_to: str = ""
 
     @property
     def holds(self) -> bool:
@@ -45,7 +50,8 @@ def prove(identity: Identity | str, first: str) -> Proof:
         later, remainder = induced(identity, world, exact, lags)
         for name, pair, missing in (("start", start, gap), ("step", later, remainder)):
             remaining |= {f"{form} {name} {what}": d for what, d in differences(identity, pair, missing).items()}
-    return Proof(identity.name, first, remaining, constant(identity, world))
+    up_to = f"a remainder of the estimates, and the points are not compared: {identity.note}" if lags else ""
+    return Proof(identity.name, first, remaining, constant(identity, world), up_to)
 
 
 def induced(identity: Identity, world: Symbols, exact: bool, lags: bool) -> tuple[Pair, object]:
