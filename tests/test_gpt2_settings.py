@@ -52,7 +52,7 @@ def test_groups_take_what_the_tables_say():
     assert (main["rule"], rest["rule"]) == ("mars_adamw", "adamw")
     assert {"wte.weight", "wpe.weight"} < set(main["param_names"]) and all("ln_" in name for name in rest["param_names"])
     assert (main["lr"], main["weight_decay"], main["gamma"], main["clip_radius"]) == (6e-3, 0.01, 0.025, 2.0)
-    assert rest["lr"] * rest["lr_scale"] == pytest.approx(3e-3) and rest["weight_decay"] == 0.1
+    assert rest["lr"] * rest["lr_ratio"] == pytest.approx(3e-3) and rest["weight_decay"] == 0.1
     main, rest = make_optimizer(preset("small", "muon"), model).param_groups
     assert {"wte.weight", "wpe.weight"} < set(rest["param_names"]) and (main["lr"], rest["lr"]) == (2e-2, 3e-3)
     main, rest = make_optimizer(preset("small", "adamw"), model).param_groups

@@ -12,7 +12,7 @@ SETTINGS = {"noise": additive(sigma=1.0), "rate": RATE, "seeds": Budget(2048, 65
 MARGIN = 0.25  # eight standard errors of a variance from 2048 normal numbers
 PLANTS = {
     "the noise is correlated": Plant({"noise": additive(sigma=1.0, correlation=0.5)}),
-    "the step is half as long": Plant({"rate": RATE / 2}),
+    "the step is a tenth as long": Plant({"rate": RATE / 10}),
 }
 SHARED = dict(
     kind="Monte Carlo", unit="relative difference", margin=MARGIN, predict=lambda: 0.0, settings=SETTINGS, plants=PLANTS
