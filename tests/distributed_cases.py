@@ -4,6 +4,7 @@ Every case trains a small network on its half of each batch, under DDP or FSDP2;
 The same file, imported, gives the single-process trajectory on whole batches.
 """
 
+import gc
 import sys
 from contextlib import contextmanager
 from itertools import pairwise
@@ -187,6 +188,9 @@ def main(folder):
         found[name, "fsdp2"] = train(model, optimizer, rank, world, parts)
         found[name, "resumed"] = resumed(model, optimizer, make, rank, world)
     torch.save(found, Path(folder) / f"{rank}.pt")
+    del model, optimizer
+    gc.collect()  # gloo may abort where a model still holds the group at the end
+    dist.barrier()
     dist.destroy_process_group()
 
 
